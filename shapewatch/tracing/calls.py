@@ -47,7 +47,7 @@ from shapewatch.tracing.tables import Row, Table, module_label
 DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
 Axes = tuple[Shapes, Shapes]
 FOLDS = {"sum", "prod", "reduce"}  # Python's own
-WHOLE = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
+WHOLE_PREFIX = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
 # "path:variable" of what a line of a step binds, with which of the tensors
 # that it makes; and of what receives it, where functions return it.
 StepNames = tuple[dict[str, int], dict[str, int]]
@@ -87,7 +87,8 @@ class Calls:
     @gc_paused()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        namer = shape_namer((run.sizes for run in self.runs), self.given)
+        runs = tuple(tuple(run.sizes.items()) for run in self.runs)
+        namer = shape_namer(runs, tuple(self.given.items()))
         others = (run.shapes_of(self.run) for run in self.runs[1:])
         same = zip(map(step_shapes, self.steps), *others)
         return [axes_of(namer, *steps) for steps in same]
@@ -214,11 +215,6 @@ def sums_on(before: Step, step: Step) -> bool:
     return False
 
 
-def last_of_turns(steps: Sequence[Step]) -> list[int]:
-    """List the last step of each turn."""
-    return list({turn: i for i, turn in enumerate(turns_of(steps))}.values())
-
-
 def single_steps(steps: Sequence[Step]) -> list[bool]:
     """Whether each step is all that a line does that somebody wrote."""
     turns = turns_of(steps)
@@ -238,8 +234,8 @@ def axes_of(namer: ShapeNamer, *runs: CallShapes | None) -> Axes:
 
 def named_shapes(namer: ShapeNamer, *runs: list[Size]) -> Shapes:
     """Name the axes of the tensors of one run by those of all."""
-    columns = zip(zip_longest(*runs), runs[0])
-    return tuple(namer.shape(*column) for column, _ in columns)
+    columns = zip_longest(*runs)
+    return tuple(namer.shape(*column) for column, _ in zip(columns, runs[0]))
 
 
 def row_of(
@@ -317,23 +313,19 @@ def line_values(
 ) -> list[LineValue]:
     """List what lines give: a module that they call, or else the last step
     that they, or a library for them, make there."""
-    found = []
-    for i in last_of_turns(steps):
+    found, last = [], {turn: i for i, turn in enumerate(turns_of(steps))}
+    for i in last.values():
         step, visit = steps[i], steps[i].visit
         while visit.parent and visit.turn == step.turn and not visit.direct:
             visit = visit.parent
         if visit.turn != step.turn or not step.turn:
-            parts: Parts = [*step.makes]
-            if len(step.makes) == 1:
-                parts = step.makes[0]
-            line = own_line(step.visit, step.place)
-            found.append(LineValue(i + 1, *line, step.makes, parts))
+            line, made = own_line(step.visit, step.place), step.makes
+            parts: Parts = made[0] if len(made) == 1 else [*made]
+            found.append(LineValue(i + 1, *line, made, parts))
     for visit in visits:
         if visit.direct and visit.parent:
-            given = visit.makes, visit.parts
-            found.append(
-                LineValue(visit.end, visit.parent, visit.place, *given)
-            )
+            line = visit.parent, visit.place
+            found.append(LineValue(visit.end, *line, visit.makes, visit.parts))
     return sorted(found, key=itemgetter(0))
 
 
@@ -341,7 +333,7 @@ def is_called(name: str, pattern: str) -> bool:
     """Whether a "path:variable" is what a pattern says; without a path it is
     that of any module, and the whole model may have its class: (LM):y."""
     anywhere = f"*:{pattern}" if pattern else pattern
-    forms = pattern, anywhere, WHOLE.sub(":", pattern)
+    forms = pattern, anywhere, WHOLE_PREFIX.sub(":", pattern)
     return any(fnmatchcase(name, form) for form in forms)
 
 
@@ -398,7 +390,7 @@ def known_name(names: Iterable[str], text: str) -> str:
     """Find the one "path:variable" that a text says, with its path or not;
     else list those in the same module, or all if there are none."""
     known = [x for x in dict.fromkeys(names) if x[-1] != ":"]
-    forms = text, WHOLE.sub(":", text)
+    forms = text, WHOLE_PREFIX.sub(":", text)
     found = [x for x in known if x in forms or x.rpartition(":")[2] == text]
     if text in found or len(found) == 1:
         return text if text in found else found[0]

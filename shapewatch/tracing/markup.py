@@ -13,7 +13,7 @@ from keyword import iskeyword
 from pathlib import Path
 from tokenize import TokenInfo
 
-from shapewatch.tracing.axes.names import LETTERS, MARKS, Shape, Shapes
+from shapewatch.tracing.axes.names import LETTERS, MARKS, Shape
 
 Cells = Sequence[str | None]
 CSS = Path(__file__).parent / "style" / "trace.css"
@@ -71,11 +71,6 @@ def html_row(name: str | None, *cells: str | None) -> str:
     """Write the name of a row, if it has one, and its cells."""
     head = "" if name is None else f'<th scope="row">{name}</th>'
     return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
-def shapes_html(shapes: Shapes) -> str:
-    """Write several named shapes for the style sheet."""
-    return ", ".join(map(shape_html, shapes))
 
 
 def shape_html(shape: Shape) -> str:

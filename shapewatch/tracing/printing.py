@@ -129,18 +129,11 @@ class LiveCalls(Recorder):
         self.waiting: Step | None = None
         self.turn = 0
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        if self.preview.busy:
-            return function(*args, **kwargs or {})
-        return super().__torch_function__(function, types, args, kwargs)
-
     def note(self, *made: Any) -> Step:
         """Write a call down, and print it. The first that a library makes
         for a line waits: it may be the only one, and has the line then."""
         step = super().note(*made)
-        if step.visit.kind:
+        if step.visit.kind and not self.preview.busy:
             how = "name" if step.turn == self.turn > 0 else "line"
             self.show(how)
             self.turn, self.waiting = step.turn, step
@@ -158,23 +151,20 @@ class LiveCalls(Recorder):
         self.show("line")
 
     def show(self, how: str) -> None:
-        """Print the call that waits, by its line or its name."""
+        """Print the call that waits, by its line or its name, under its
+        module's path where that is another."""
         step, self.waiting = self.waiting, None
-        if step:
-            show_call(self, step, getattr(step, how))
-
-
-def show_call(live: LiveCalls, step: Step, call: str) -> None:
-    """Print a call, under its module's path where that is another."""
-    path, kind = step.visit.path, step.visit.kind
-    key = path, step.function
-    call, inputs, outputs = live.preview.next(key, call, (), ())
-    reads = measured_text(step.reads, inputs)
-    makes = measured_text(step.makes, outputs)
-    if live.label != module_label(path, kind):
-        live.label = module_label(path, kind)
-        print(live.label)
-    print(call_line(call, reads, makes or "failed"))
+        if step is None:
+            return
+        key, text = (step.visit.path, step.function), getattr(step, how)
+        call, inputs, outputs = self.preview.next(key, text, (), ())
+        reads = measured_text(step.reads, inputs)
+        makes = measured_text(step.makes, outputs)
+        label = module_label(step.visit.path, step.visit.kind)
+        if label != self.label:
+            print(label)
+        self.label = label
+        print(call_line(call, reads, makes or "failed"))
 
 
 class Preview:
@@ -189,13 +179,11 @@ class Preview:
         self.listed, self.names = listed, names
         self.ahead: Iterator[tuple] = iter(())
         self.busy = False
-        self.names_axes = (
-            names["dims"] is not None or names["axes"] is not None
-        )
 
     def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
         """Run before a call of the model."""
-        if self.busy or not self.names_axes:
+        named = self.names["dims"], self.names["axes"]
+        if self.busy or named == (None, None):
             return
         self.busy = True
         try:
@@ -216,10 +204,11 @@ class Preview:
         if axes is not None:
             was, inputs = names["dims"] or {}, names_of_axes(axes)
             names["dims"] = measured_dims(model, args, kwargs, axes, was)
-            free = [
-                name for name in inputs if not isinstance(was.get(name), str)
-            ]
-            self.names["dims"] = {n: was[n] for n in was if n not in free}
+            self.names["dims"] = {
+                name: size
+                for name, size in was.items()
+                if isinstance(size, str) or name not in inputs
+            }
         if names["build"]:  # it has inputs of its own
             return trace(**names)
         return trace(model, *args, **names, **kwargs)

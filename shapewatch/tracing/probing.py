@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext
 from itertools import chain
 
 from shapewatch.tracing.axes.inputs import Names, resize_inputs
@@ -126,22 +126,17 @@ def probe(
     it goes the same way then. Where a run goes another way than the traced
     one, its calls are found by their lines."""
     quick: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
-    if quick and start.is_large:
-        with suppress(Exception), MetaWeights():
-            start.small.put_back()
-            quick[0].record(*parts(sizes))
-        if not quick[0].error and quick[0].calls == run.calls:
-            return quick[0]
-        quick = [ShapeRun(sizes)]
     for again in [*quick, RecordedRun(sizes)]:
+        computes = again not in quick or not start.is_large
         try:
-            start.put_all_back()
-            again.record(*parts(sizes))
+            start.put_back(computes)
+            with nullcontext() if computes else MetaWeights():
+                again.record(*parts(sizes))
         except Exception as error:  # it cannot be built so, or resized
             again.error = error
         if again.error:  # what it holds is not needed any more
             again.error.__traceback__ = None
-        if again.error or again.calls == run.calls:
+        if computes if again.error else again.calls == run.calls:
             break
     return again
 

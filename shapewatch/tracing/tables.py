@@ -19,7 +19,6 @@ from shapewatch.tracing.markup import (
     html_groups,
     html_table,
     shape_html,
-    shapes_html,
 )
 from shapewatch.tracing.source.expressions import line_text
 
@@ -134,9 +133,10 @@ class Table(Printable):
 
 def row_cells(row: Row) -> tuple[None, str, str, str]:
     """Write a call as cells; none of them names the row."""
+    reads = typed_text(row.inputs, (), shape_html)
     makes = typed_text(row.outputs, row.types, shape_html) or row.makes
     call = f"<code>{html.escape(row.call)}</code>"
-    return None, call, shapes_html(row.inputs), makes
+    return None, call, reads, makes
 
 
 class Sheet(Printable, Generic[RowType]):

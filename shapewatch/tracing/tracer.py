@@ -222,7 +222,7 @@ def trace(
     run = RecordedRun(run_sizes(given))
     varied = names_to_vary(given, build, axes)
     others, notes = list[OtherRun](), list[str]()
-    things = (build or (model, inputs), options) if varied else ()
+    things = (build or model, inputs, options) if varied else ()
     start = Start(model, *things)
     run.record(model, inputs, options, keeper(keep))
     if varied:

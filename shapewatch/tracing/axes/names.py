@@ -61,15 +61,10 @@ class ShapeNamer:
         return self.some[which]
 
 
-def shape_namer(runs: Iterable[Sizes], given: Dims) -> ShapeNamer:
-    """Give the dimensions of some runs, with all that they have named so far:
-    many traces have the same sizes."""
-    return make_namer(tuple(tuple(r.items()) for r in runs), (*given.items(),))
-
-
 @lru_cache(16)
-def make_namer(runs: tuple, given: tuple) -> ShapeNamer:
-    """Make the dimensions once."""
+def shape_namer(runs: tuple[tuple, ...], given: tuple) -> ShapeNamer:
+    """Give the dimensions of some runs, by their items, with all that they
+    have named so far: many traces have the same sizes."""
     return ShapeNamer(list(map(dict, runs)), dict(given))
 
 

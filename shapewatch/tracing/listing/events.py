@@ -3,42 +3,43 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain, pairwise
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from shapewatch.tracing.axes.names import Shapes
-from shapewatch.tracing.calls import Calls, known_shapes, line_values
+from shapewatch.tracing.calls import (
+    Calls,
+    LineValue,
+    known_shapes,
+    line_values,
+)
 from shapewatch.tracing.record.visits import Place, Visit
 from shapewatch.tracing.source import expressions as source
 from shapewatch.tracing.source.expressions import Function
 
 # A function, the visit that it ran in, and the lines that led there.
 FunctionRun = tuple[CodeType, Visit, Place]
+# What an expression made each time: () where nothing was called, None where
+# that cannot be told.
+ShapesEachTime = tuple[Shapes, ...] | None
 GENERATOR_FLAGS = 0x20 | 0x80 | 0x200  # generators and coroutines
 LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
 LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
-class CallEvent(NamedTuple):
-    """What a torch call, a library's function or a module's run gave."""
-
-    visit: Visit
-    place: Place
-    shapes: Shapes | None
-
-    def runs(self, code: CodeType) -> Iterator[FunctionRun]:
-        """Give the runs of a function that led here, the innermost first."""
-        # A cell that is run again has the same code; so may another cell.
-        wanted = code, code.co_filename
-        visit: Visit | None = self.visit
-        place = self.place
-        while visit:
-            found = [(one, one.co_filename) for one, _ in place]
-            if wanted in found:
-                yield code, visit, place[found.index(wanted) + 1 :]
-            place, visit = visit.place, visit.parent
+def runs_around(event: LineValue, code: CodeType) -> Iterator[FunctionRun]:
+    """Give the runs of a function that led somewhere, the innermost first."""
+    # A cell that is run again has the same code; so may another cell.
+    wanted = code, code.co_filename
+    visit: Visit | None = event.visit
+    place = event.place
+    while visit:
+        found = [(one, one.co_filename) for one, _ in place]
+        if wanted in found:
+            yield code, visit, place[found.index(wanted) + 1 :]
+        place, visit = visit.place, visit.parent
 
 
 class CallEvents:
@@ -46,21 +47,11 @@ class CallEvents:
 
     def __init__(self, calls: Calls):
         self.calls = calls
-        self.led_to: dict[tuple, dict[Any, list[CallEvent]]] = {}
+        # Calls inside a library are inside the call that led to them.
+        self.all = line_values(calls.steps, calls.run.visits)
+        self.led_to: dict[tuple, dict[Any, list[LineValue]]] = {}
 
-    @cached_property
-    def all(self) -> list[CallEvent]:
-        """What was called, in order; calls inside a library are left out,
-        for what they make is inside the call that led to them."""
-        calls = self.calls
-        return [
-            CallEvent(
-                one.visit, one.place, known_shapes(calls, one.makes, one.end)
-            )
-            for one in line_values(calls.steps, calls.run.visits)
-        ]
-
-    def within(self, run: FunctionRun) -> list[CallEvent]:
+    def within(self, run: FunctionRun) -> list[LineValue]:
         """List the events that a run of a function led to, and no run of the
         same function within it."""
         code = run[0]
@@ -68,7 +59,7 @@ class CallEvents:
         if wanted not in self.led_to:
             led_to = self.led_to[wanted] = defaultdict(list)
             for event in self.all:
-                led_to[next(event.runs(code), None)].append(event)
+                led_to[next(runs_around(event, code), None)].append(event)
         return self.led_to[wanted][run]
 
 
@@ -77,7 +68,7 @@ def runs_of(
 ) -> list[FunctionRun]:
     """List the runs of a function in one module, in order; ValueError
     where it did not run there, or where it is not clear in which."""
-    found = (run for event in events.all for run in event.runs(code))
+    found = (run for x in events.all for run in runs_around(x, code))
     runs = sorted(dict.fromkeys(found), key=lambda run: run[1].start)
     paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
     if not paths:
@@ -92,17 +83,6 @@ def runs_of(
     return [run for run in runs if run[1].path == path]
 
 
-class ExpressionShapes(NamedTuple):
-    """What an expression made: its shapes, each time. There are none where
-    nothing was called, or where they are not `certain`."""
-
-    times: tuple[Shapes, ...] = ()
-    certain: bool = True
-
-
-NO_SHAPES, UNCERTAIN = ExpressionShapes(), ExpressionShapes(certain=False)
-
-
 class Frame:
     """One run of a function: in which visit, and who called it.
 
@@ -113,7 +93,7 @@ class Frame:
     def __init__(self, events: CallEvents, node: Function, run: FunctionRun):
         self.events, self.node = events, node
         self.code, self.visit, self.callers = run
-        self.made = defaultdict[source.Span | None, list[CallEvent]](list)
+        self.made = defaultdict[source.Span | None, list[LineValue]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
         own = set(source.codes(self.code))
         for event in events.within(run):
@@ -130,27 +110,28 @@ class Frame:
                 run = code, self.visit, place[i:]
                 self.called[source.span(*caller)].add(run)
 
-    def value(self, node: ast.expr | ast.stmt) -> ExpressionShapes:
-        """Tell what an expression made: NOTHING if nothing was called there,
-        UNCERTAIN where it cannot be told."""
+    def value(self, node: ast.expr | ast.stmt) -> ShapesEachTime:
+        """Tell what an expression made."""
         at = source.run_span(node)
-        if at in self.made:
-            times = tuple(x.shapes for x in self.made[at] if x.shapes)
-            known = len(times) == len(self.made[at])
-            return ExpressionShapes(times) if known else UNCERTAIN
+        if made := self.made.get(at):
+            calls = self.events.calls
+            found = (known_shapes(calls, x.makes, x.end) for x in made)
+            times = tuple(filter(None, found))
+            known = len(times) == len(made)
+            return times if known else None
         if at in self.called:
             return shapes_of_function(self, node, self.called[at])
-        return NO_SHAPES
+        return ()
 
     def times(self) -> int:
         """How often the function ran, at least: all its runs from the same
         lines are one. What stands outside of loops tells."""
         outside = set(source.walk(self.node)) - nodes_in_loops(self.node)
         made = (self.value(x) for x in outside if isinstance(x, ast.expr))
-        return max((len(one.times) for one in made), default=0)
+        return max((len(times or ()) for times in made), default=0)
 
 
-def returned_shapes(frame: Frame) -> ExpressionShapes:
+def returned_shapes(frame: Frame) -> ShapesEachTime:
     """Tell what the function gave, if one place gave everything."""
     if isinstance(frame.node, ast.Lambda):
         return last_value(frame, frame.node.body)
@@ -158,29 +139,27 @@ def returned_shapes(frame: Frame) -> ExpressionShapes:
     returns = [x for x in nodes if isinstance(x, ast.Return)]
     values = [x.value for x in returns if x.value]
     if not values:
-        return NO_SHAPES
+        return ()
     if returns == frame.node.body[-1:]:
         return last_value(frame, values[0])
-    found = [made for made in map(frame.value, values) if made != NO_SHAPES]
-    if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
+    found = [made for made in map(frame.value, values) if made != ()]
+    if len(found) == 1 and 1 in (len(returns), len(found[0] or ())):
         return found[0]
-    return UNCERTAIN
+    return None
 
 
-def last_value(frame: Frame, node: ast.expr) -> ExpressionShapes:
+def last_value(frame: Frame, node: ast.expr) -> ShapesEachTime:
     """Tell what the last line gave: an expression, or what a variable is
     then, or several. It is uncertain if it is nothing."""
     if isinstance(node, ast.Tuple):
-        parts = [last_value(frame, part).times for part in node.elts]
+        parts = [last_value(frame, part) or () for part in node.elts]
         if not all(parts) or len(set(map(len, parts))) != 1:
-            return UNCERTAIN
-        times = (tuple(chain(*each)) for each in zip(*parts))
-        return ExpressionShapes(tuple(times))
+            return None
+        return tuple(tuple(chain(*each)) for each in zip(*parts))
     value: ast.expr | ast.stmt | None = node
     if isinstance(node, ast.Name):
         value = value_at_end(frame.node, node.id)
-    made = frame.value(value) if value else UNCERTAIN
-    return made if made.times else UNCERTAIN
+    return (frame.value(value) if value else None) or None
 
 
 @cache
@@ -192,14 +171,14 @@ def nodes_in_loops(function: Function) -> set[ast.AST]:
 
 def shapes_of_function(
     outer: Frame, node: ast.AST, called: set[FunctionRun]
-) -> ExpressionShapes:
+) -> ShapesEachTime:
     """Tell what a function of the reader's gave, if it was surely this."""
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
     known = not others and stands_for(function, code, outer.code)
     if not known or code.co_flags & GENERATOR_FLAGS or inner is None:
-        return UNCERTAIN
+        return None
     return returned_shapes(Frame(outer.events, inner, run))
 
 

@@ -18,10 +18,9 @@ from shapewatch.tracing.axes.names import (
 )
 from shapewatch.tracing.calls import Calls, known_shapes
 from shapewatch.tracing.listing.events import (
-    NO_SHAPES,
     CallEvents,
-    ExpressionShapes,
     Frame,
+    ShapesEachTime,
     runs_of,
 )
 from shapewatch.tracing.markup import STYLE, code_html, shape_html
@@ -32,7 +31,7 @@ LISTING_WIDTH, LONG_LABEL, MOST_SHAPES = 76, 24, 4
 EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 
 # An expression's text, or "" for a statement's own value; and what it made.
-Note = tuple[str, ExpressionShapes]
+Note = tuple[str, ShapesEachTime]
 CodeLine = tuple[str, list[Note]]  # its code, and what stands beside it
 NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
 
@@ -109,28 +108,26 @@ def best_column(lines: list[tuple[str, list[str]]]) -> int:
     return max(sorted(room), key=room.__getitem__, default=LISTING_WIDTH)
 
 
-def note_text(label: str, made: ExpressionShapes) -> str:
+def note_text(label: str, made: ShapesEachTime) -> str:
     """Write a note: its label and its shapes."""
-    shapes = shapes_each_time(made, shape_text)
+    shapes = each_time_text(made, shape_text)
     return f"{label}: {shapes}" if label else shapes
 
 
-def note_html(label: str, made: ExpressionShapes) -> str:
+def note_html(label: str, made: ShapesEachTime) -> str:
     """Write a note for the style sheet."""
-    shapes = shapes_each_time(made, shape_html)
+    shapes = each_time_text(made, shape_html)
     name = f"<code>{html.escape(label)}</code> " if label else ""
     return f"<span>{name}{shapes}</span>"
 
 
-def shapes_each_time(
-    made: ExpressionShapes, write: Callable[[Shape], str]
-) -> str:
+def each_time_text(made: ShapesEachTime, write: Callable[[Shape], str]) -> str:
     """Write the shapes that an expression had each time, and how often, of
     many the first and the last; "?" where they are not certain."""
-    if not made.certain:
+    if made is None:
         return "?"
     texts = []
-    for shapes in made.times:
+    for shapes in made:
         each = list(map(write, shapes))
         if len(each) > MOST_SHAPES:
             each = [each[0], "…", each[-1]]
@@ -163,7 +160,7 @@ def annotate(
     frame = Frame(events, node, runs[nth])
     lines = annotated_lines(frame)
     title = listing_title(frame, nth, len(runs))
-    times = (made.times for _, notes in lines for _, made in notes)
+    times = (made or () for _, notes in lines for _, made in notes)
     texts = map(shapes_text, chain.from_iterable(times))
     if sizes := sizes_text(texts, calls.run.sizes):
         title += f"\n{sizes}"
@@ -252,7 +249,7 @@ def argument_notes(frame: Frame) -> Iterator[NoteAt]:
     for argument in [*given, *arguments.kwonlyargs]:
         marks = reads.get(argument.arg)
         if shapes := known_shapes(frame.events.calls, marks, visit.start):
-            yield argument, (argument.arg, ExpressionShapes((shapes,)))
+            yield argument, (argument.arg, (shapes,))
 
 
 def statement_notes(
@@ -261,27 +258,27 @@ def statement_notes(
     """Note the values of the expressions in a statement, or in a lambda."""
     own = getattr(statement, "value", getattr(statement, "body", None))
     made = frame.value(statement)
-    if isinstance(statement, ast.AugAssign) and made != NO_SHAPES:
+    if isinstance(statement, ast.AugAssign) and made != ():
         yield from value_notes(statement.value, made, frame)
         yield statement, ("", made)
         return
-    if isinstance(statement, ast.For) and made != NO_SHAPES:  # Python 3.11 on
+    if isinstance(statement, ast.For) and made != ():  # Python 3.11 on
         yield statement.iter, (expression_label(statement.iter), made)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
-            yield from value_notes(child, NO_SHAPES, frame, child is own)
+            yield from value_notes(child, (), frame, child is own)
 
 
 def value_notes(
-    node: ast.AST, outer: ExpressionShapes, frame: Frame, own: bool = False
+    node: ast.AST, outer: ShapesEachTime, frame: Frame, own: bool = False
 ) -> Iterator[NoteAt]:
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
-    made = frame.value(node) if isinstance(node, ast.expr) else NO_SHAPES
-    around = outer if made == NO_SHAPES else made
+    made = frame.value(node) if isinstance(node, ast.expr) else ()
+    around = outer if made == () else made
     for child in ast.iter_child_nodes(node):
         yield from value_notes(child, around, frame)
-    if isinstance(node, ast.expr) and made not in (NO_SHAPES, outer):
+    if isinstance(node, ast.expr) and made not in ((), outer):
         yield node, ("" if own else expression_label(node), made)
 
 

@@ -244,13 +244,8 @@ def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
 RTOL, ATOL = 1e-3, 1e-4
 
 
-class Product(NamedTuple):
-    """Matrices (..., n, k) and (..., k, m), and what comes of them, laid out
-    as (..., n, m)."""
-
-    left: Tensor
-    right: Tensor
-    made: Tensor
+# Matrices (..., n, k) and (..., k, m), and what comes of them: (..., n, m).
+Product = tuple[Tensor, ...]
 
 
 def attention_operands(
@@ -283,12 +278,13 @@ def queries_and_keys(
     """Find the queries and keys whose products the scores are: times a
     number, the same for all; or what the model makes of a product."""
     if product := operands_of(data, one.product):
-        sides = product.left, product.right.mT
+        left, right, made = product
+        sides = left, right.mT
         for rows, columns in (sides, sides[::-1]):
             q = lay_out(rows, scores, -2)
             k = lay_out(columns, scores, -1)
             if q is not None and k is not None:
-                same = product.made.shape == scores.shape
+                same = made.shape == scores.shape
                 straight = rows is sides[0] and same
                 if straight or scale_between(q, k, scores):
                     return q, k
@@ -313,11 +309,12 @@ def values_and_mixture(
     """Find the values that the weights mix, and what comes of it: what they
     explain, the right way round."""
     if product := operands_of(data, one.mixed):
-        for side in (product.right, product.left.mT):
+        left, right, made = product
+        for side in (right, left.mT):
             v = lay_out(side, weights, -1)
             if v is not None:
                 heads = weights @ v.to(weights)
-                if any(agree(heads, x) for x in (product[2], product[2].mT)):
+                if any(agree(heads, x) for x in (made, made.mT)):
                     return v, heads
     return None, None
 
@@ -351,7 +348,7 @@ def operands_of(data: Data, i: int) -> Product | None:
         return None
     if data.names[i] == "einsum":
         return by_letters(data.given[i][0][0], a, b, made)
-    return Product(a, b, made) if min(a.ndim, b.ndim) > 1 else None
+    return (a, b, made) if min(a.ndim, b.ndim) > 1 else None
 
 
 def by_letters(
@@ -372,11 +369,9 @@ def by_letters(
     front = "".join(x for x in out if x in shared)
     n, k, m = map("".join, groups)
     ways = (first, n + k, a), (second, k + m, b), (out, n + m, made)
-    return Product(
-        *(
-            torch.einsum(f"{dots}{old}->{dots}{front}{new}", x)
-            for old, new, x in ways
-        )
+    return tuple(
+        torch.einsum(f"{dots}{old}->{dots}{front}{new}", x)
+        for old, new, x in ways
     )
 
 

@@ -10,7 +10,6 @@ from torch import Tensor
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import sources_of
 
-TwoTraces = tuple[Calls, Calls]
 StepPair = tuple[int, int]
 StepPairs = dict[StepPair, str]  # in which module
 
@@ -43,8 +42,8 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
     then what leaves it, for others to go on with. Values may differ by
     rounding. Modules that only one of them has are not compared.
     """
-    traces = mine, theirs
-    pairs = dict(sorted(step_pairs(TraceView(mine), TraceView(theirs))))
+    traces = TraceView(mine), TraceView(theirs)
+    pairs = dict(sorted(step_pairs(*traces)))
     for difference in shape_difference, value_difference:
         for pair in pairs:
             if why := difference(traces, pair):
@@ -57,7 +56,9 @@ class TraceView:
 
     def __init__(self, calls: Calls):
         self.steps, self.sources = calls.steps, sources_of(calls.steps)
-        self.texts = [row.call for row in calls.table.rows]
+        self.rows, self.kept = calls.table.rows, calls.run.values.kept
+        self.runs = [run.sizes for run in calls.runs]  # probes included
+        self.texts = [row.call for row in self.rows]
         self.own: dict[str, list[int]] = defaultdict(list)
         self.inside: dict[str, list[int]] = defaultdict(list)
         self.readers: dict[int | None, set[int]] = defaultdict(set)
@@ -74,6 +75,10 @@ class TraceView:
         inside = self.inside[path]
         within = set(inside)
         return [i for i in inside if self.readers[i] - within] or inside[-1:]
+
+
+TwoTraces = tuple[TraceView, TraceView]
+TwoTensors = tuple[Tensor, Tensor]
 
 
 def paths_around(path: str) -> list[str]:
@@ -108,20 +113,14 @@ def makes_one(i: int | None, view: TraceView) -> TypeGuard[int]:
     return i is not None and len(view.steps[i].makes) == 1
 
 
-def same_sizes(traces: TwoTraces) -> bool:
-    """Whether both were run at the same sizes, probes included."""
-    mine, theirs = ([run.sizes for run in t.runs] for t in traces)
-    return mine == theirs
-
-
 def shape_difference(traces: TwoTraces, pair: StepPair) -> str:
     """Say what two steps make, if it has other sizes, or, where both runs
     had the same sizes, other names that are proved; else ""."""
-    mine, theirs = (t.table.rows[i].outputs for t, i in zip(traces, pair))
+    mine, theirs = (chain(*t.rows[i].outputs) for t, i in zip(traces, pair))
     one, two = made_sizes(traces, pair)
-    axes = zip(chain(*mine), chain(*theirs)) if same_sizes(traces) else ()
-    renamed = any(
-        a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
+    renamed = traces[0].runs == traces[1].runs and any(
+        a.proof == b.proof == "proved" and a.name != b.name
+        for a, b in zip(mine, theirs)
     )
     if one == two and not renamed:
         return ""
@@ -137,7 +136,7 @@ def made_sizes(traces: TwoTraces, pair: StepPair) -> list[str]:
 def made_texts(traces: TwoTraces, pair: StepPair) -> list[str]:
     """Write what two steps make: by names, or, where these are the same, by
     sizes."""
-    mine, theirs = (t.table.rows[i].makes for t, i in zip(traces, pair))
+    mine, theirs = (t.rows[i].makes for t, i in zip(traces, pair))
     return [mine, theirs] if mine != theirs else made_sizes(traces, pair)
 
 
@@ -151,12 +150,9 @@ def value_difference(traces: TwoTraces, pair: StepPair) -> str:
     return ""
 
 
-def kept_values(
-    traces: TwoTraces, pair: StepPair
-) -> list[tuple[Tensor, Tensor]]:
+def kept_values(traces: TwoTraces, pair: StepPair) -> list[TwoTensors]:
     """Pair the values that two steps made, as far as both were kept."""
-    made = (t.run.values.kept.get(i, []) for t, i in zip(traces, pair))
-    return list(zip(*made))
+    return list(zip(*(t.kept.get(i, []) for t, i in zip(traces, pair))))
 
 
 def nearly_equal(a: Tensor, b: Tensor) -> bool:
@@ -172,7 +168,7 @@ def difference_found(
     traces: TwoTraces, pairs: StepPairs, pair: StepPair, why: str
 ) -> Comparison:
     """Say where two traces part, and what they have there."""
-    texts = [f"`{t.table.rows[i].call}`" for t, i in zip(traces, pair)]
+    texts = [f"`{t.texts[i]}`" for t, i in zip(traces, pair)]
     calls, where = " / ".join(dict.fromkeys(texts)), pairs[pair]
     before = list(pairs).index(pair)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
@@ -186,7 +182,7 @@ def code_difference(traces: TwoTraces, pair: StepPair, path: str) -> str:
     """Say where, before two calls, the code of their module is written
     otherwise; "" where it is not."""
     before = (
-        [row.call for row in t.table.rows[:i] if row.path == path]
+        [row.call for row in t.rows[:i] if row.path == path]
         for t, i in zip(traces, pair)
     )
     for texts in zip_longest(*before):
@@ -206,6 +202,6 @@ def agreement(traces: TwoTraces, pairs: StepPairs) -> Comparison:
     left = [len(t.steps) - len(set(u)) for t, u in zip(traces, used)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    if not same_sizes(traces):
+    if traces[0].runs != traces[1].runs:
         text += " Axis names are not compared: the two ran at different sizes."
     return Comparison(True, "", "", "", len(pairs), text)

@@ -16,16 +16,14 @@ from shapewatch.tracing.axes.inputs import named_inputs, tensor_paths
 from shapewatch.tracing.axes.names import shape_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.attention import plain_name
-from shapewatch.tracing.record.models import method_of, root_module
+from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import (
     RecordedRun,
-    Recorder,
     Step,
     branch_condition,
     every_step,
     sources_of,
 )
-from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import (
     Values,
@@ -166,9 +164,9 @@ class NonFiniteSearch(Values):
     was asked for by a constant.
     """
 
-    def __init__(self, steps: list[Step]):
+    def __init__(self, run: RecordedRun):
         super().__init__()
-        self.steps = steps
+        self.run = run
         self.nan: NonFinite | None = None
         self.infinite: list[NonFinite] = []
         self.before: dict[int, Look | None] = {}
@@ -180,7 +178,7 @@ class NonFiniteSearch(Values):
 
     def keep(self, step: int, made: list, args: tuple, kwargs: Any) -> None:
         """Look at what a step made, and if that is amiss, at what it read."""
-        if self.steps[step].name.strip("_") in RAW:
+        if self.run.steps[step].name.strip("_") in RAW:
             self.raw |= set(map(storage, made))
         elif self.nan is None:
             for found in map(look, made):
@@ -193,45 +191,38 @@ class NonFiniteSearch(Values):
         given = tensors((*args, *kwargs.values()))
         looks = {id(x): look(x) for x in given} | self.before
         reads = [(id(x), looks[id(x)]) for x in given]
-        name = self.steps[step].name.strip("_")
+        name = self.run.steps[step].name.strip("_")
         over = self.before if name in FILLS else {}
+        leaves = tree_leaves((args, kwargs))
+        constants = {x for x in leaves if isinstance(x, float)}
         if made.nan:
             pairs = [(x, looks[id(x)]) for x in given if id(x) not in over]
             bad = [x for x, old in pairs if old and old.nan]
             known = [x for x in bad if storage(x) not in self.raw]
             if known or not bad:
                 self.nan = NonFinite(step, made, reads, *known[:1])
-        elif given and not {inf, -inf} & numbers_in((args, kwargs)):
+        elif given and not {inf, -inf} & constants:
             old = any(x.infinite for _, x in reads if x)
             if not old or (name in POWERS and made.highest == inf):
                 self.infinite.append(NonFinite(step, made, reads))
 
 
-def numbers_in(value: object) -> set[float]:
-    """List the decimal numbers among a call's arguments."""
-    return {x for x in tree_leaves(value) if isinstance(x, float)}
+class SearchedRun(RecordedRun):
+    """A run in which each tensor was looked at: also, what makes NaN or
+    infinity in it."""
 
+    def __init__(self, call: partial, sizes: dict[str, int]):
+        super().__init__(sizes)
+        self.values = self.looks = NonFiniteSearch(self)
+        with aside(call):
+            self.record(call.func, call.args, call.keywords, every_step)
 
-class SearchedRun:
-    """A run in which each tensor was looked at: its steps, what makes NaN or
-    infinity in it, and what stopped it."""
-
-    def __init__(self, call: partial):
-        recorder = Recorder(root_module(call), every_step)
-        recorder.visits.now.kind = method_of(call)
-        self.steps, self.error, result = recorder.steps, "", None
-        self.looks = recorder.values = NonFiniteSearch(recorder.steps)
-        with aside(call), eagerly(), recorder:
-            try:
-                result = call()
-            except Exception as error:
-                name, text = type(error).__name__, str(error).split("\n")[0]
-                self.error = f" (then it stopped: {name}: {text})"
+    def infinite_ends(self) -> list[int]:
+        """List the steps that made the result, if there is infinity in it."""
         made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
-        marks = recorder.marks.read(tensors(result))
-        ends = any(x.infinite for x in map(look, tensors(result)) if x)
-        last = [made[m.number] for m in marks if m.number in made]
-        self.infinite_ends = last if ends else []
+        ends = any(x.infinite for x in map(look, tensors(self.result)) if x)
+        marks = self.gives if ends else []
+        return [made[x.number] for x in marks if x.number in made]
 
     def found(self) -> tuple[NonFinite | None, NonFinite | None]:
         """Give the first call that is amiss, and the one that makes NaN of
@@ -243,7 +234,7 @@ class SearchedRun:
             depends = self.above([nan.step]) if read else set()
             first = (x for x in infinite if x.step in depends)
             return next(((x, nan) for x in first), (nan, None))
-        depends = self.above(self.infinite_ends)
+        depends = self.above(self.infinite_ends())
         counts = (
             x for x in infinite if x.made.highest == inf or x.step in depends
         )
@@ -277,13 +268,11 @@ class FirstNan(NamedTuple):
 
 def first_nan(calls: Calls, call: partial) -> FirstNan:
     """Find the first call that makes NaN or infinity, by another run."""
-    run = SearchedRun(call)
+    run = SearchedRun(call, calls.run.sizes)
     found, then = run.found()
     if found is None:
-        text = f"None of {len(run.steps):,} calls makes NaN, or infinity "
-        text += f"that does harm{run.error}."
-        return FirstNan(None, "", text)
-    rows, step = call_rows(calls, run.steps), run.steps[found.step]
+        return FirstNan(None, "", nothing_found(run))
+    rows, step = call_rows(calls, run), run.steps[found.step]
     where = call_place(step, rows[found.step])
     lines = [
         *heading_lines(found, where, call),
@@ -295,6 +284,16 @@ def first_nan(calls: Calls, call: partial) -> FirstNan:
     lines += [] if found.brought is not None else advice(found.made, step)
     at, text = source_line(step), "\n".join(lines)
     return FirstNan(rows[found.step], at, text)
+
+
+def nothing_found(run: RecordedRun) -> str:
+    """Say that no call is amiss, and what stopped the run."""
+    many, stopped = sum(bool(step.makes) for step in run.steps), ""
+    if run.error:
+        name, text = type(run.error).__name__, str(run.error).split("\n")[0]
+        stopped = f" (then it stopped: {name}: {text})"
+    nothing = "makes NaN, or infinity that does harm"
+    return f"None of {many:,} calls {nothing}{stopped}."
 
 
 def call_place(step: Step, row: Row) -> str:
@@ -348,14 +347,10 @@ def advice(made: Look, step: Step) -> list[str]:
     return [rule for calls, rule in RULES.items() if name in calls.split()]
 
 
-def call_rows(calls: Calls, steps: list[Step]) -> list[Row]:
-    """Give the rows of some steps: those of a trace, if it has the same."""
-    known = [step.call for step in calls.steps[: len(steps)]]
-    if known == [step.call for step in steps]:
-        return calls.table.rows
-    run = RecordedRun(calls.run.sizes)
-    run.steps = steps
-    return Calls(run, [], [], calls.given).table.rows
+def call_rows(calls: Calls, run: RecordedRun) -> list[Row]:
+    """Give the rows of a run: those of a trace, if it has the same calls."""
+    same = calls.run.calls == run.calls
+    return (calls if same else Calls(run, [], [], calls.given)).table.rows
 
 
 def source_line(step: Step) -> str:

@@ -129,31 +129,24 @@ def read_json(text: str) -> tuple[list[SavedStep], Table]:
             f"this is no trace of version {JSON_VERSION}: its version is "
             f"{version!r}. Write it again with trace(...).to_json()."
         )
-    steps = list(map(saved_step, data["steps"]))
-    rows = list(map(saved_row, data["steps"], new_kinds(steps)))
+    steps, rows = list[SavedStep](), list[Row]()
+    for call in data["steps"]:
+        visit = Visit(call["module"], call["nth"], call["kind"])
+        sides = call["inputs"], call["outputs"]
+        marks = (list(map(saved_mark, side)) for side in sides)
+        steps.append(SavedStep(call["function"], visit, *marks))
+        where = module_label(visit.path, visit.kind)
+        reads, makes = (tuple(map(saved_shape, side)) for side in sides)
+        rows.append(Row(where, call["variable"], call["call"], reads, makes))
+    kinds = zip(rows, new_kinds(steps))
+    rows = [row._replace(types=types) for row, types in kinds]
     return steps, Table(rows, data["notes"])
-
-
-def saved_step(data: dict[str, Any]) -> SavedStep:
-    """Read a call."""
-    visit = Visit(data["module"], data["nth"], data["kind"])
-    marks = [list(map(saved_mark, data[x])) for x in ("inputs", "outputs")]
-    return SavedStep(data["function"], visit, *marks)
 
 
 def saved_mark(data: dict[str, Any]) -> Mark:
     """Read a tensor."""
     dtype, device = getattr(torch, data["dtype"]), torch.device(data["device"])
     return Mark(data["number"], Size(data["shape"]), dtype, device)
-
-
-def saved_row(data: dict[str, Any], types: tuple[str, ...]) -> Row:
-    """Read a call's row."""
-    where = module_label(data["module"], data["kind"])
-    reads, makes = (
-        tuple(map(saved_shape, data[side])) for side in ("inputs", "outputs")
-    )
-    return Row(where, data["variable"], data["call"], reads, makes, types)
 
 
 def saved_shape(data: dict[str, Any]) -> Shape:
@@ -211,26 +204,20 @@ class SavedTrace(TracedCalls):
         steps: Any
         steps, table = read_json(data["json"])
         first.steps, first.values.kept = steps, dict(data["kept"])
-        calls = Calls(first, list(others), table.notes, data["dims"])
+        calls = Calls(first, [*others], table.notes, data["dims"])
         calls.table = table
         calls.axes = [(row.inputs, row.outputs) for row in table.rows]
-        calls.names = [  # an older file has no numbers with them
-            (own, more) if isinstance(own, dict) else ({own: 0}, {more: 0})
-            for own, more in data["names"]
-        ]
-        self._data = data
+        calls.names, self._data = data["names"], data
         super().__init__(calls)
 
     def __reduce__(self) -> tuple:
         return SavedTrace, (self._data,)
 
     def _lines(self) -> list[str]:
-        table = self._calls.table
-        return self._data.get("text") or table._lines()
+        return self._data["text"]
 
     def _repr_html_(self) -> str:
-        table = self._calls.table
-        return self._data.get("html") or table._repr_html_()
+        return self._data["html"]
 
     def attention(self) -> list[Attention]:
         """Give every attention that was found when this was saved."""
@@ -291,20 +278,19 @@ def load_trace(file: File) -> SavedTrace:
     """
     try:
         data = torch.load(file, map_location="cpu", weights_only=True)
-        known = data["version"] if data["format"] == FORMAT else 0
+        known = data["version"]
+        if data["format"] != FORMAT:
+            raise KeyError(FORMAT)
         if known == FILE_VERSION:
             return SavedTrace(data)
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(NO_TRACE.format(file)) from error
-    if not known:
-        raise ValueError(NO_TRACE.format(file))
+        raise ValueError(
+            f"{file} is no saved trace: seen.save(file) writes one."
+        ) from error
     raise ValueError(
         f"{file} is a saved trace of version {known!r}, and version "
         f"{FILE_VERSION} is known here: trace and save it again, or load it "
         "with the release that wrote it."
     )
-
-
-NO_TRACE = "{} is no saved trace: seen.save(file) writes one."

@@ -1,13 +1,15 @@
 """Meta tensors: runs in which large weights have shapes, and no numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map_only
 
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.state import MANY_NUMBERS, State, aside
@@ -20,6 +22,7 @@ from shapewatch.tracing.record.tensors import (
 
 WORTH = 2**21  # numbers: for fewer, to compute is as quick
 META = torch.device("meta")
+SITES = Tensor, torch.device  # what is on a device, or is one
 DEVICE_OF = Tensor.device.__get__
 
 
@@ -29,42 +32,33 @@ def is_large(thing: Any) -> bool:
     return large and thing.is_floating_point() and thing.is_cpu
 
 
-class SmallState(State):
-    """What some things hold, but for their large parameters, in `large`."""
-
-    def __init__(self, *things: Any):
-        self.large: list[Parameter] = []
-        super().__init__(*things)
-
-    def leaves(self, thing: Any) -> bool:
-        """Whether a thing is to be left alone."""
-        self.large += [thing] * is_large(thing)
-        return is_large(thing) or super().leaves(thing)
-
-
 class Start:
-    """What some things held when this was made: where each probe starts.
+    """What a model, or what makes it, and other things held when this was
+    made: where each probe starts.
 
     Large parameters are not copied before a probe needs to compute with
     them: then they start as they are at that time.
     """
 
     def __init__(self, model: Any, *things: Any):
-        self.things, self.small = things, SmallState(*things)
-        self.others: list[State] = []
+        self.things, self.others = things, list[State]()
+        own = [root_module(thing).parameters() for thing in things[:1]]
+        self.large = [*filter(is_large, chain(*own))]
+        self.small = State(*things, left=self.large)
         large = filter(is_large, root_module(model).parameters())
         self.is_large = sum(x.numel() for x in large) >= WORTH
 
-    def put_all_back(self) -> None:
-        """Let a probe start that computes."""
-        self.others = self.others or [State(*self.small.large)]
-        self.others[0].put_back(counted=True)
+    def put_back(self, computes: bool) -> None:
+        """Let a probe start, and say whether it computes."""
+        if computes:
+            self.others = self.others or [State(*self.large)]
+            self.others[0].put_back(counted=True)
         self.small.put_back()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Run probes, and leave no trace of them."""
-        with aside(), SmallState(*self.things):
+        with aside(), State(*self.things, left=self.large):
             try:
                 yield
             finally:
@@ -100,7 +94,7 @@ class MetaWeights(TorchFunctionMode):
             changed = tensors(args[:1])
         self.written |= {storage(x) for x in changed if not x.is_meta}
         given = given | {"device": META} if given.get("device") else given
-        args, given = with_each((args, given), self.on_meta)
+        args, given = tree_map_only(SITES, self.on_meta, (args, given))
         if changed:
             return function(*args, **given)
         return result_like(self.made, function, args, given)
@@ -121,17 +115,6 @@ class MetaWeights(TorchFunctionMode):
         return self.twins[id(thing)][1]
 
 
-def with_each(value: Any, change: Callable) -> Any:
-    """Give something with each tensor and each device in it changed."""
-    if isinstance(value, Tensor | torch.device):
-        return change(value)
-    if type(value) in (tuple, list):
-        return type(value)([with_each(x, change) for x in value])
-    if type(value) is dict:
-        return {name: with_each(x, change) for name, x in value.items()}
-    return value
-
-
 def meta_like(x: Tensor) -> Tensor:
     """Give a meta tensor like another: a leaf, where that is one."""
     if x.is_meta or x.grad_fn is not None:
@@ -143,7 +126,8 @@ def result_like(made: dict, function: Any, args: tuple, given: dict) -> Any:
     """Call a function, or give what it `made` of the like: layers repeat, and
     to ask what shape comes out takes longer than to look it up."""
     try:
-        key = function, *with_each((args, tuple(given.items())), outline_of)
+        outline = tree_map_only(SITES, outline_of, (args, [*given.items()]))
+        key = function, outline[0], *outline[1]
         if key in made:
             return made[key].view_as(made[key])
     except TypeError:  # not all can be looked up

@@ -165,14 +165,16 @@ def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
     layers = [x for x in modules_of(whole) if isinstance(x, FUSIBLE)]
     if all(layer.training for layer in layers):
         return []
-    with (
-        suppress(Exception),  # it ran once: so much for this note
-        aside(call),
-        Visits(whole) as visits,
-        FusedCalls(visits) as fused,
-    ):
+    visits = Visits(whole)
+    fused = FusedCalls(visits)
+    # It ran once: if it does not again, so much for this note.
+    with suppress(Exception), aside(call), visits, fused:
         call()
-    return fused.notes()
+    note = (
+        f"untraced, PyTorch runs {', '.join(fused.paths)} as one fused call "
+        "each; numbers can differ in their last digits"
+    )
+    return [note] if fused.paths else []
 
 
 def later_notes(result: Any) -> list[str]:
@@ -195,15 +197,6 @@ class FusedCalls(TorchDispatchMode):
         super().__init__()
         self.visits = visits
         self.paths: dict[str, None] = {}
-
-    def notes(self) -> list[str]:
-        """Say which these are."""
-        if not self.paths:
-            return []
-        return [
-            f"untraced, PyTorch runs {', '.join(self.paths)} as one fused "
-            "call each; numbers can differ in their last digits"
-        ]
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None

@@ -266,9 +266,9 @@ def add_step(steps: list[Step], step: Step) -> int:
 class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
-    `result` is what the model gave, `error` what stopped it; a torch call
-    that failed is the last step, and made nothing. `notes` say what of it
-    cannot be seen.
+    `result` is what the model gave, with the tensors `gives`, and `error`
+    what stopped it; a torch call that failed is the last step, and made
+    nothing. `notes` say what of it cannot be seen.
     """
 
     def __init__(self, sizes: dict[str, int]):
@@ -277,7 +277,7 @@ class RecordedRun:
         self.steps: list[Step] = []
         self.visits: list[Visit] = []
         self.notes: list[str] = []
-        self.values = Values()
+        self.values, self.gives = Values(), list[Mark]()
 
     def record(
         self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
@@ -286,8 +286,8 @@ class RecordedRun:
         whole = root_module(partial(model, *inputs, **options))
         recorder = Recorder(whole, keep)
         recorder.visits.now.kind = method_of(model)
-        self.steps, self.values = recorder.steps, recorder.values
-        self.visits = recorder.visits.done
+        recorder.values = self.values
+        self.steps, self.visits = recorder.steps, recorder.visits.done
         with noting() as notes:
             try:
                 with gc_paused(), eagerly(), recorder:
@@ -297,6 +297,7 @@ class RecordedRun:
                 if recorder.failed and recorder.failed[0] is error:
                     self.steps.append(recorder.failed[1])
         self.notes = [*notes, *later_notes(self.result)]
+        self.gives = recorder.marks.read((self.result,))
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -304,18 +305,15 @@ class RecordedRun:
         return [step.call for step in self.steps]
 
     @cached_property
-    def positions(self) -> list[tuple[str, int, Place]]:
-        """Where each step is: in which visit, and called from which lines."""
-        return [(s.visit.path, s.visit.nth, s.place) for s in self.steps]
-
-    @cached_property
-    def keys(self) -> list[tuple]:
-        """Where each step is, and how many were there before it."""
+    def positions(self) -> list[tuple]:
+        """Where each step is: in which visit, called from which lines, and
+        how many were there before it."""
         before: dict[tuple, Iterator[int]] = defaultdict(count)
-        return [(place, next(before[place])) for place in self.positions]
+        found = ((s.visit.path, s.visit.nth, s.place) for s in self.steps)
+        return [(*one, next(before[one])) for one in found]
 
     def shapes_of(self, other: "RecordedRun") -> list[CallShapes | None]:
         """Give the shapes of this run's steps where another's are: the nth at
         a position is the nth there; None for one that is lacking here."""
-        known = dict(zip(self.keys, map(step_shapes, self.steps)))
-        return [known.get(key) for key in other.keys]
+        known = dict(zip(self.positions, map(step_shapes, self.steps)))
+        return [known.get(one) for one in other.positions]

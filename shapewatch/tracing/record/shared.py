@@ -58,23 +58,23 @@ THREAD = ThreadState()
 
 
 class SharedChange:
-    """A change that lasts as long as anybody needs it."""
+    """Changes that last as long as anybody needs them."""
 
-    def __init__(self, change: Change):
-        self.change, self.lock, self.users = change, threading.RLock(), 0
+    def __init__(self, *changes: Change):
+        self.changes, self.lock, self.users = changes, threading.RLock(), 0
+        self.stack = ExitStack()
 
     def __enter__(self) -> None:
         with self.lock:
-            if not self.users:
-                self.now = self.change()
-                self.now.__enter__()
+            for change in self.changes if not self.users else ():
+                self.stack.enter_context(change())
             self.users += 1
 
     def __exit__(self, *error: object) -> None:
         with self.lock:
             self.users -= 1
             if not self.users:
-                self.now.__exit__(None, None, None)
+                self.stack.close()
 
 
 @contextmanager
@@ -94,15 +94,6 @@ def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     finally:
         if vars(owner)[name] is made:
             setattr(owner, name, was)
-
-
-@contextmanager
-def patches(*several: tuple[Any, str, Callable]) -> Iterator[None]:
-    """Put several in their places."""
-    with ExitStack() as stack:
-        for one in several:
-            stack.enter_context(patching(*one))
-        yield
 
 
 def standing_in(rule: Callable) -> Callable:
@@ -134,11 +125,9 @@ def followed_call(call: Callable) -> Callable:
 
     @wraps(call)
     def run(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        now, followers = call, THREAD.visits
-        for visits in followers[:-1]:
+        now = call
+        for visits in THREAD.visits:
             now = partial(visits.run, now)
-        if followers:
-            return followers[-1].run(now, module, *args, **kwargs)
         return now(module, *args, **kwargs)
 
     return run
@@ -277,7 +266,7 @@ def ignoring_warnings() -> Iterator[None]:
 
 def shared_patches(*several: tuple[Any, str, Callable]) -> SharedChange:
     """Share patches."""
-    return SharedChange(partial(patches, *several))
+    return SharedChange(*(partial(patching, *one) for one in several))
 
 
 MODULES = shared_patches((nn.Module, "_call_impl", followed_call))

@@ -27,6 +27,14 @@ OWN_PACKAGE = __name__.split(".")[:2]
 # What all of a class share, that a run may change.
 CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
 CONTAINERS = {dict, OrderedDict, set, list}
+# How to add a value by its name; of what has no names, they are the values.
+COLLECTIONS: dict[type, Callable] = {
+    OrderedDict: OrderedDict.__setitem__,
+    dict: dict.__setitem__,
+    list: lambda things, _, x: list.append(things, x),
+    deque: lambda things, _, x: deque.append(things, x),
+    set: lambda things, _, x: set.add(things, x),
+}
 
 
 class TensorMemory:
@@ -226,37 +234,25 @@ def class_state(kind: type) -> HeldState:
     return HeldState((*shared, *kind.__bases__), put_back)
 
 
+@held_state.register(dict)
 @held_state.register(list)
 @held_state.register(deque)
 @held_state.register(set)
 def collection_state(things: Any) -> HeldState:
-    """Of a list, a deque or a set: what is in it, in order; as its class has
-    it, whatever a reader's class of them does."""
-    base: Any = next(x for x in (list, deque, set) if isinstance(things, x))
-    was = list(base.__iter__(things))
-
-    def put_back() -> None:
-        if len(things) != len(was) or not all(map(is_, things, was)):
-            base.clear(things)
-            (base.update if base is set else base.extend)(things, was)
-
-    return HeldState(was, put_back)
-
-
-@held_state.register(dict)
-def dictionary_state(things: dict) -> HeldState:
-    """Of a dictionary: its names and values, in order."""
-    base: Any = OrderedDict if isinstance(things, OrderedDict) else dict
-    names, values = list(base.keys(things)), list(base.values(things))
+    """Of what holds others: its values, and names, in order; as its class
+    has them, whatever a reader's class of them does."""
+    base: Any = next(x for x in COLLECTIONS if isinstance(things, x))
+    values_of = getattr(base, "values", base.__iter__)
+    names, values = list(base.__iter__(things)), list(values_of(things))
 
     def put_back() -> None:
         if len(things) == len(names):
-            same = all(map(is_, base.values(things), values))
-            if same and all(map(is_, base.keys(things), names)):
+            same = all(map(is_, values_of(things), values))
+            if same and all(map(is_, base.__iter__(things), names)):
                 return
         base.clear(things)
         for name, value in zip(names, values):
-            base.__setitem__(things, name, value)
+            COLLECTIONS[base](things, name, value)
 
     return HeldState(values, put_back)
 
@@ -326,12 +322,19 @@ class State:
 
     `put_back` makes them so again, in place: every object stays the one that
     it was. What has not changed is not touched. Of no things, it is nothing.
-    What stands in a state `beside` it is as that has it.
+    What stands in a state `beside` it is as that has it, and things that are
+    `left` are not looked at.
     """
 
-    def __init__(self, *things: Any, beside: "State | None" = None):
+    def __init__(
+        self,
+        *things: Any,
+        beside: "State | None" = None,
+        left: Iterable[Any] = (),
+    ):
         # By id, which is theirs while alive.
-        self.known: dict[int, Any] = {**beside.known} if beside else {}
+        self.known: dict[int, Any] = {id(thing): thing for thing in left}
+        self.known |= beside.known if beside else {}
         # Most are empty: modules have many for hooks.
         self.empty: list[Any] = [*beside.empty] if beside else []
         self.held: list[HeldState] = [*beside.held] if beside else []
@@ -339,7 +342,7 @@ class State:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
                 thing = ahead.pop()
-                if self.leaves(thing):
+                if id(thing) in self.known:
                     continue
                 self.known[id(thing)] = thing
                 if type(thing) in CONTAINERS and not thing:
@@ -349,10 +352,6 @@ class State:
                     self.held += [held] if held.put_back else []
                     ahead += [x for x in held.parts if type(x) not in PLAIN]
         self.held += [HeldState((), random_numbers())] if things else []
-
-    def leaves(self, thing: Any) -> bool:
-        """Whether a thing is to be left alone, such as one that is known."""
-        return id(thing) in self.known
 
     def put_back(self, counted: bool = False) -> None:
         """Give all things back what they held, as far as they let us.

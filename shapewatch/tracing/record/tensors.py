@@ -78,10 +78,6 @@ class Marks:
     def made(self, result: Any) -> list[Mark]:
         """Mark the tensors in a result with the shapes that they have now,
         unseen by any mode."""
-        if type(result) in PLAIN:
-            return []
-        if type(result) in USUAL and not torch._C._len_torch_function_stack():
-            return [self.mark(result)]
         with torch._C.DisableTorchFunction():
             return list(map(self.mark, tensors(result)))
 
@@ -123,17 +119,10 @@ def shape_of(tensor: Tensor) -> torch.Size:
     return torch.Size((len(rows), *rows.amax(0).tolist()))
 
 
-def shapes_of(values: Iterable) -> list[torch.Size]:
+def shapes_of(values: tuple) -> list[torch.Size]:
     """List the shapes of the tensors in some values, in order."""
-    found = []
-    for value in values:
-        kind = type(value)
-        if kind in USUAL:
-            found.append(shape_of(value))
-        elif kind not in PLAIN:
-            with torch._C.DisableTorchFunction():
-                found += map(shape_of, tensors(value))
-    return found
+    with torch._C.DisableTorchFunction():
+        return list(map(shape_of, tensors(values)))
 
 
 def tensors(value: object) -> list[Tensor]:
@@ -161,7 +150,9 @@ class Values:
         """Keep what a step made, and what it was given."""
         self.given[step] = args, kwargs
         with torch._C.DisableTorchFunction():
-            self.kept[step] = list(map(detach, made))
+            self.kept[step] = [
+                x if dispatches(x) else x.detach() for x in made
+            ]
             for i, tensor in enumerate(made):
                 self.users[storage(tensor)].append((step, i))
 
@@ -170,21 +161,9 @@ class Values:
         for target in targets:
             with torch._C.DisableTorchFunction():
                 written = storage(target)
-            for step, i in self.users.pop(written, []):
-                self.kept[step][i] = try_clone(self.kept[step][i])
-
-
-def detach(tensor: Tensor) -> Tensor:
-    """Take a tensor out of its graph; one of a class that runs each call by
-    itself is left as it is."""
-    return tensor if dispatches(tensor) else tensor.detach()
-
-
-def try_clone(tensor: Tensor) -> Tensor:
-    """Copy a tensor, if that can be done."""
-    with suppress(Exception), torch._C.DisableTorchFunction(), torch.no_grad():
-        return tensor.clone()
-    return tensor
+                for step, i in self.users.pop(written, []):
+                    with suppress(Exception), torch.no_grad():
+                        self.kept[step][i] = self.kept[step][i].clone()
 
 
 def dispatches(tensor: Tensor) -> bool:

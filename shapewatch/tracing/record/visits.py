@@ -6,6 +6,7 @@ import sysconfig
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from os import sep
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewatch.tracing.record.shared import MODULES, THREAD
+from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import (
     Mark,
     Marks,
@@ -23,12 +24,10 @@ from shapewatch.tracing.record.tensors import (
     parts_of,
 )
 
-Instruction = tuple[
-    CodeType, int
-]  # an instruction: its code, and where it is there
+Instruction = tuple[CodeType, int]  # its code, and where it is there
 Place = tuple[
     Instruction, ...
-]  # the lines that led to a call, the innermost first
+]  # the lines that led somewhere, innermost first
 Reads = dict[str | int, list[Mark]]  # what each argument had
 FOLDERS = {
     "tracer": f"{Path(__file__).parents[1]}{sep}",
@@ -42,25 +41,19 @@ PACKAGE = re.compile(
 )
 
 
-class Owners(dict[str, str]):
-    """Whose a file is: the tracer's, torch's, another package's or the
-    reader's. By its name: a string knows its hash, a code object works it out
-    anew."""
-
-    def __missing__(self, filename: str) -> str:
-        found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
-        other = "package" if PACKAGE.search(filename) else "reader"
-        self[filename] = next(found, other)
-        return self[filename]
-
-
-OWNERS = Owners()
+@cache
+def exact_owner(filename: str) -> str:
+    """Tell whose a file is: the tracer's, torch's, another package's or the
+    reader's."""
+    found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
+    other = "package" if PACKAGE.search(filename) else "reader"
+    return next(found, other)
 
 
 def owner(filename: str) -> str:
     """Tell whose a file is: "tracer", "torch" or, where lines can be shown as
     they are written, "reader"."""
-    return OWNERS[filename].replace("package", "reader")
+    return exact_owner(filename).replace("package", "reader")
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -104,7 +97,7 @@ class Visits:
     """
 
     def __init__(self, model: nn.Module, steps: Sized = ()):
-        self.paths = paths_of(model)
+        self.paths = modules_of(model)
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
@@ -114,15 +107,14 @@ class Visits:
         self.leave: Callable[[Visit], None] | None = None
         self.now, self.done = Visit("", 0, ""), list[Visit]()
         self.marks, self.steps = Marks(), steps
+        self.following = following(self)
 
     def __enter__(self) -> "Visits":
-        MODULES.__enter__()
-        THREAD.visits.append(self)
+        self.following.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        THREAD.visits.remove(self)
-        MODULES.__exit__()
+        self.following.__exit__(None, None, None)
         self.called, self.leave = (None, 0), None
 
     def run(
@@ -154,38 +146,23 @@ class Visits:
         return self.called[1]
 
 
-def paths_of(model: nn.Module) -> dict[int, str]:
-    """Give the path of each module, by its id."""
-    return {id(part): path for part, path in modules_of(model).items()}
-
-
 def modules_of(model: nn.Module) -> dict[nn.Module, str]:
-    """List a model's modules and their paths, as `named_modules` does, but
-    in one loop: each run asks for it."""
-    found: dict[nn.Module, str] = {}
-    ahead: list[tuple[str, nn.Module | None]] = [("", model)]
-    while ahead:
-        path, part = ahead.pop()
-        if part is not None and part not in found:
-            found[part] = path
-            inner = path and f"{path}."
-            parts = [*part._modules.items()]
-            ahead += [(inner + name, x) for name, x in reversed(parts)]
-    return found
+    """List a model's modules and their paths."""
+    return {part: path for path, part in model.named_modules()}
 
 
 def visit_of(
     visits: Visits, module: nn.Module, args: tuple, kwargs: dict
 ) -> Visit:
     """Note how a module is called."""
-    kind, path = type(module).__name__, visits.paths.get(id(module))
+    kind, path = type(module).__name__, visits.paths.get(module)
     if path is None:
         path = f"({kind})"
     frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
     (place, turn), parent = place_of(visits, frame), visits.now
     direct = place[0][0] is frame.f_code
-    given = *enumerate(args), *kwargs.items()
-    reads: Reads = {name: visits.marks.read((x,)) for name, x in given}
+    given = dict(enumerate(args)) | kwargs
+    reads = {name: visits.marks.read((x,)) for name, x in given.items()}
     nth, start = next(visits.counts[path]), len(visits.steps)
     visit = Visit(path, nth, kind, parent, place, direct, reads, start)
     visit.turn = turn or next(visits.turns)
@@ -206,7 +183,7 @@ def place_of(
     last = visits.frame
     while frame and frame is not last:
         code, line = frame.f_code, (frame.f_code, frame.f_lasti)
-        whose = OWNERS[code.co_filename]
+        whose = exact_owner(code.co_filename)
         if whose == "reader":
             called = called if lines else inner
             lines += (line,)

@@ -196,32 +196,23 @@ def arrow(
     a function, of which it is not known, or of a container."""
     if not node.kind or isinstance(node.runs[0], Container):
         return ""
-    reads = side_text([one.reads for one in node.given], most_in, write)
-    makes = side_text([one.makes for one in node.given], most_out, write)
-    return f"{reads} -> {makes or '?'}".strip()
+    reads, makes = zip(*node.given)
+    made = side_text(makes, most_out, write) or "?"
+    return f"{side_text(reads, most_in, write)} -> {made}".strip()
 
 
 def side_text(
     found: Sequence[TypedShapes | None], most: int, write: WriteShape
 ) -> str:
     """Write the shapes of some runs; the first and last, where they differ."""
-    first, last = (
-        "failed" if one is None else few_shapes(*one, most, write)
-        for one in (found[0], found[-1])
-    )
+    texts = []
+    for shapes, types in (one or (None, ()) for one in (found[0], found[-1])):
+        text = typed_text((shapes or ())[:most], types[:most], write)
+        more = "…" * (len(shapes or ()) > most)
+        many = ", ".join(filter(None, [text, more]))
+        texts.append("failed" if shapes is None else many)
     alike = all(one == found[0] for one in found)
-    return first if alike or not most else f"{first} … {last}"
-
-
-def few_shapes(
-    shapes: Shapes,
-    types: tuple[str, ...],
-    most: int,
-    write: WriteShape = shape_text,
-) -> str:
-    """Write so many shapes, each with its data type if that is said."""
-    text = typed_text(shapes[:most], types[:most], write)
-    return ", ".join(filter(None, [text, "…" * (len(shapes) > most)]))
+    return texts[0] if alike or not most else " … ".join(texts)
 
 
 def rows_by_visit(tree: Tree) -> dict[Visit, list[Row]]:
@@ -282,13 +273,6 @@ def arrow_html(node: "Node") -> str:
     return text.replace(" -> ", " → ")
 
 
-class NodeShapes(NamedTuple):
-    """What a module read and made in one run; None if it gave nothing."""
-
-    reads: TypedShapes
-    makes: TypedShapes | None
-
-
 class Node:
     """A module of the tree: its `runs` in the module around it, and its
     `parts`, in the order in which they first ran.
@@ -316,9 +300,12 @@ class Node:
             inner.times = times_text(len(inner.runs), len(runs))
 
     @cached_property
-    def given(self) -> list[NodeShapes]:
-        """What it read and made in each run."""
-        return list(map(self.facts.given, self.runs))
+    def given(self) -> list[tuple[TypedShapes | None, ...]]:
+        """What it read and made in each run; None if it gave nothing."""
+        typed = self.facts.typed
+        return [
+            (typed(x.given, x.start), typed(x.makes, x.end)) for x in self.runs
+        ]
 
     @cached_property
     def look(self) -> tuple:
@@ -351,24 +338,16 @@ class Facts:
         self.sizes = {row.module: row.parameters for row in rows}
         kinds = {row.module: row.kind for row in rows}
         self.parts = parts_of_visits(calls, kinds)
-        every = self.parts.items()
-        self.outer = {part: run for run, parts in every for part in parts}
         given = (mark for run in calls.run.visits for mark in run.given)
         made = [mark for step in calls.steps for mark in step.makes]
         self.usual = usual_kind(made or given)
 
-    def given(self, visit: Visit) -> NodeShapes:
-        """Tell what a run of a module read and made."""
-        makes = visit.makes
-        return NodeShapes(
-            self.typed(visit.given, visit.start),
-            None if makes is None else self.typed(makes, visit.end),
-        )
-
-    def typed(self, marks: list[Mark], end: int) -> TypedShapes:
+    def typed(self, marks: list[Mark] | None, end: int) -> TypedShapes | None:
         """Name the shapes of tensors after `end` steps, by their sizes if no
         dimension has a name; and the data types and devices that are not the
         usual ones."""
+        if marks is None:
+            return None
         shapes = shapes_at(self.calls, marks, end)
         if not self.calls.run.sizes:  # nothing was asked about their names
             shapes = tuple(

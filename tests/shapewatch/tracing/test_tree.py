@@ -111,10 +111,10 @@ def hooked(model, *inputs) -> list[tuple]:
 def runs(node: Node) -> list[tuple]:
     """What a tree says of each run of a module, and of all within it."""
     found = []
-    for given in node.given:
+    for reads, makes in node.given:
         shapes = [
             [tuple(axis.size for axis in shape) for shape in one]
-            for one in (given.reads[0], given.makes[0])
+            for one in (reads[0], makes[0])
         ]
         found.append((node.path, node.kind, shapes[0], shapes[1][0]))
     return found + [x for part in node.parts for x in runs(part)]
