@@ -18,6 +18,7 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    named_parts,
     optional_inputs,
     parameter_names,
     select_output,
@@ -279,21 +280,13 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
     words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
     mask = torch.ones(words.shape[:2], dtype=torch.long)
     mask[:, :PAD_COUNT], steps = 0, cuts(words)
-    once = partial(masked_outputs, mask)
+    once = partial(row_outputs, **{MASK: mask})
     later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
+    asked = (once, 0), (later, len(steps) - 1)
     with suppress(FailedError, NotJudgedError):
-        whole = subject.call(partial(once, subject), (words,))
-        apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
-        if (apart > 10 * rounding_tolerance(subject)).any():
-            asked = (once, 0), (later, len(steps) - 1)
-            runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
-            return [any(map(hears_padding, run)) for run in runs] == [0, 1]
+        runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
+        return [any(map(hears_padding, run)) for run in runs] == [0, 1]
     return False
-
-
-def masked_outputs(mask: Tensor, subject: Subject, *given: Tensor) -> Tensor:
-    """Run with a mask of padding, and give the outputs: (1, T, ...)."""
-    return row_outputs(subject, *given, **{MASK: mask})
 
 
 def hears_padding(one: AttentionParts) -> bool:
@@ -321,10 +314,8 @@ def first_words(subject: Subject) -> tuple[Tensor, ...]:
 
 def cache_of(result: Any, name: str) -> Any:
     """Find the cache by its name, or as the last thing that was given."""
-    parts = vars(result) if hasattr(result, "__dict__") else {}
-    parts = result if isinstance(result, dict) else parts
     others = result[1:] if isinstance(result, (tuple, list)) else ()
-    found = parts.get(name, others[-1] if others else None)
+    found = named_parts(result).get(name, [None, *others][-1])
     if found is None:
         raise ValueError("it gives no cache back")
     return found

@@ -62,9 +62,6 @@ NO_MIXING = "No position depends on another one, and there is no attention."
 MEANT_SO = "Some models are meant so."
 SOURCE, TARGET = (True, False), (False, True)
 CROSS = [TARGET, SOURCE, SOURCE]
-WRONG_ROLES = (
-    "the source asks the target, or keys and values are not of the same."
-)
 ROLES_HINT = (
     "Look at who is handed to cross-attention, and as what: the target asks, "
     "and the source answers with both keys and values."
@@ -142,12 +139,9 @@ def deaf_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
 
 def like_padding(ids: Tensor, there: Tensor) -> str:
     """Say that just one id stands at some positions (B, T); or ""."""
-    found = ids[there].unique() if ids.ndim == 2 else ids[:0]
-    if ids.is_floating_point() or len(found) != 1:
+    one = ids[there].flatten()[0].item()
+    if ids.is_floating_point() or not (ids == one).equal(there):
         return ""
-    if not (ids == found).equal(there):
-        return ""
-    one = found.item()
     return (
         f"has no effect, nor has any other word of the id {one}, and all "
         f"others have. If it is padding, give pad={one}; if not, look at the "
@@ -419,11 +413,9 @@ def source_coverage(subject: Subject) -> Verdict:
         return True, says, moves[0]
     for one, (q, k, v) in roles:
         if k != v or (q == SOURCE and k[1]):
-            return (
-                False,
-                f"In {one.path}, {WRONG_ROLES} {ROLES_HINT}",
-                moves[0],
-            )
+            says = f"In {one.path}, the source asks the target, or keys and "
+            says += f"values are not of the same. {ROLES_HINT}"
+            return False, says, moves[0]
     return True, "Each output depends on the source.", moves[0]
 
 
