@@ -54,7 +54,7 @@ def cached_run(subject: Subject) -> Verdict:
     least, way = min(found, key=lambda one: one[0].max().item())
     for run in CACHE_RUNS:
         with suppress(FailedError):
-            apart = away_from(whole, subject, partial(run.ask, way), given)
+            apart = away_from(whole, subject, partial(run.outputs, way), given)
             if (apart > 10 * rounding_tolerance(subject)).any():
                 says = why_apart(subject, way, run, given, apart)
                 return False, says, apart, run.level
@@ -85,7 +85,7 @@ def why_apart(
     """Say which output is another one in pieces, when, and why."""
     n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
     why = run.look
-    if run.ends:
+    if run.ends and not run.after:
         ends = run.ends(given[-1])
         why = cache_fault(subject, way, given, ends, n) or why
     says = f"Sequence 0: output {n} is another one when {run.when}"
@@ -122,26 +122,6 @@ def away_from(
     return (made - whole).abs().flatten(2).amax(-1) / whole.std()
 
 
-def after_another(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read another sequence, and then this one, with a cache of its own."""
-    known = getattr(way, "keywords", {})  # others may be told to drop words
-    if known.get("cache") or known.get("extra"):
-        way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
-    return way(subject, *given)
-
-
-def whole_after(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read another sequence in pieces, and then this one as a whole."""
-    if way is not prefix_outputs:
-        way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
-    return row_outputs(subject, *given)
-
-
-def in_pairs(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read a first part, and then two words at a time."""
-    return way(subject, *given, ends=pair_ends(given[-1]))
-
-
 def pair_ends(words: Tensor) -> list[int]:
     """Say where pieces of two words end, behind a first one."""
     t = words.shape[1]
@@ -155,21 +135,35 @@ def cuts(words: Tensor) -> list[int]:
 
 
 class CacheRun(NamedTuple):
-    """A way to `ask` for outputs in pieces; a sentence on when they are other
-    ones: where to look, if nothing is known, and more; how bad that is; and
-    the function that gives the `ends` of pieces that are looked into."""
+    """A run in pieces that have such `ends`, or as a whole, and `after` one
+    of another sequence; and a sentence on when outputs are other ones: where
+    to look, if nothing is known, and more; and how bad that is."""
 
-    ask: PieceRun
     when: str
     look: str
     more: str = ""
     level: str = BROKEN
-    ends: Callable[[Tensor], list[int]] | None = None
+    ends: Callable[[Tensor], list[int]] | None = cuts
+    after: bool = False
+
+    def outputs(
+        self, way: PieceRun, subject: Subject, *given: Tensor
+    ) -> Tensor:
+        """Give the outputs of such a run, (1, T, ...)."""
+        known = getattr(way, "keywords", {})
+        told = known.get("cache") or known.get("extra")  # or it drops words
+        if self.after and known and (told or not self.ends):
+            others = [x.flip(1) for x in given]
+            way(subject, *others, ends=cuts(given[-1])[-2:])
+        if self.ends:
+            return way(subject, *given, ends=self.ends(given[-1]))
+        return row_outputs(subject, *given)
 
 
-AFTER_ANOTHER = (
+AFTER_ANOTHER = CacheRun(
     "another sequence was read before, though no cache of that was handed on",
     "look for keys and values that the model keeps.",
+    after=True,
 )
 OTHER_AXIS = "Keys are joined along another axis than that of positions."
 FORGOTTEN = (
@@ -179,17 +173,14 @@ FORGOTTEN = (
 )
 CACHE_RUNS = (
     CacheRun(
-        lambda way, subject, *given: way(subject, *given),
         "the words before it come from the cache",
         "look at the numbers of positions and at the mask, which go on where "
         "the cache ends, and at the axis that keys and values are joined "
         "along.",
-        ends=cuts,
     ),
-    CacheRun(after_another, *AFTER_ANOTHER),
-    CacheRun(whole_after, *AFTER_ANOTHER),
+    AFTER_ANOTHER,
+    AFTER_ANOTHER._replace(ends=None),
     CacheRun(
-        in_pairs,
         "two words at a time follow a cache, though one by one they give what "
         "they give whole",
         "does each see the other?",
@@ -207,7 +198,8 @@ def piece_runs(subject: Subject) -> Iterator[PieceRun]:
     names = optional_inputs(subject.model)
     empty = [name for name, x in names.items() if x is None]
     cache = next(filter(CACHE.search, empty), "")
-    for extra in position_arguments(names):
+    every = "", *filter(PLACES.match, names), *filter(FIRST_PLACE.match, names)
+    for extra in every:
         way = partial(in_pieces, cache=cache, extra=extra)
         if cache or keeps_words(subject, way):
             yield way
@@ -250,20 +242,21 @@ def in_pieces(
     subject: Subject,
     *given: Tensor,
     cache: str,
-    extra: dict[str, str],
+    extra: str,
     ends: list[int] | None = None,
     masks: Callable[[int], dict[str, Tensor]] = lambda _: {},
 ) -> Tensor:
-    """Read a piece after the other, and hand on the cache."""
+    """Read a piece after the other, and hand on the cache, by its name; and
+    say with what is `extra` where a piece begins, or where its words are."""
     *rest, words = given
     switches = [n for n in optional_inputs(subject.model) if SWITCH.match(n)]
     start, held, made = 0, None, []
     for end in ends or cuts(words):
         known: dict[str, Any] = dict.fromkeys(switches, True)
         known |= masks(end) | ({cache: held} if cache else {})
-        for name, how in extra.items():
+        if extra:
             every = torch.arange(start, end)[None]
-            known[name] = every if how == "all" else start
+            known[extra] = every if PLACES.match(extra) else start
         piece = words[:, start:end]
         result = subject.model(*rest, piece, **known)
         held, start = cache_of(result, cache) if cache else None, end
@@ -279,10 +272,10 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
         return False
     words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
     mask = torch.ones(words.shape[:2], dtype=torch.long)
-    mask[:, :PAD_COUNT], steps = 0, cuts(words)
-    once = partial(row_outputs, **{MASK: mask})
+    mask[:, :PAD_COUNT] = 0
+    hidden: dict[str, Any] = {MASK: mask}
     later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
-    asked = (once, 0), (later, len(steps) - 1)
+    asked = (partial(row_outputs, **hidden), 0), (later, len(cuts(words)) - 1)
     with suppress(FailedError, NotJudgedError):
         runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
         return [any(map(hears_padding, run)) for run in runs] == [0, 1]
@@ -292,13 +285,6 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
 def hears_padding(one: AttentionParts) -> bool:
     """Whether the last word gives padding on the left a weight."""
     return bool(one.weights[..., -1, :PAD_COUNT].max() > 1e-6)
-
-
-def position_arguments(names: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Say how a model may be told where a piece begins, if at all."""
-    yield {}
-    for how, pattern in (("all", PLACES), ("first", FIRST_PLACE)):
-        yield from ({name: how} for name in names if pattern.match(name))
 
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:

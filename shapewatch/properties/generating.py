@@ -143,9 +143,9 @@ def writing_method(model: Any) -> tuple[str, Mapping[str, Parameter]]:
 def mask_of(subject: Subject, asked: Mapping[str, Any]) -> tuple[str, bool]:
     """Name the mask of padding that a method takes, or "", and say what it
     has at words: as in the mask that the model is given."""
-    marks = padding_masks(subject)
-    known = {subject.names[i]: word for i, (_, word) in marks.items()}
-    known = {MASK: True} | known
+    known = {MASK: True}
+    for i, (_, word) in padding_masks(subject).items():
+        known[subject.names[i]] = word
     return next(((x, known[x]) for x in asked if x in known), ("", True))
 
 
@@ -269,10 +269,9 @@ def wrong_option(subject: Subject, writer: Writer, written: Text) -> Fault:
             says = f"with top_k=2, it draws from {kept} words, not the best 2."
             return says, BROKEN
     key, new = next(filter(END.search, writer.asked), ""), written.new
-    if key and len(new) > 2 and new[0] != new[1] != new[2]:
-        if text_with(**{key: new[1]}).new[: len(new)] == new:
-            says = f"it goes on after the word that is given as {key}."
-            return says, BROKEN
+    may_end = key and len(new) > 2 and new[0] != new[1] != new[2]
+    if may_end and text_with(**{key: new[1]}).new[: len(new)] == new:
+        return f"it goes on after the word that is given as {key}.", BROKEN
     return None
 
 

@@ -331,8 +331,7 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
         "places, the first attention gives the same, and only the causal "
         "mask tells later ones of their order. "
     )
-    parts = (*getattr(model, "named_modules", dict)(),)
-    names = [name for name, _ in parts] + [*model.state_dict()]
+    names = [*dict(model.named_modules()), *model.state_dict()]
     if any(map(POSITION_NAMES.search, names)):
         return says + "Look at the positions: are they added?", BROKEN
     return says + "Some models are meant so.", UNUSUAL
@@ -449,15 +448,6 @@ class HeardRows(NamedTuple):
         t = self.q.shape[-1]
         return ~(self.q & (self.v[:, :t] | self.v[:, -t:])).any(1)
 
-    def without_later(self) -> "HeardRows":
-        """Leave to each place the rows that the next does not reach: where
-        the future is hidden, no row of its own is among those."""
-        q, k, v = (
-            torch.cat((x[:-1] & ~x[1:], x[-1:]))
-            for x in (self.q, self.k, self.v)
-        )
-        return self._replace(q=q, k=k, v=v)
-
     def hides_itself(self) -> bool:
         """Whether no position attends to itself; the first has no choice."""
         asks = self.q.any(1) & (torch.tensor(self.places) > 0)
@@ -483,25 +473,29 @@ def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
         within = [one for one, own in every if all(own)]
     except (NotJudgedError, FailedError):
         return []
-    found = [y for one in within if (y := rows_of_places(one, places))]
-    found = [one for one in found if one.q.shape[1] >= x.shape[1]]
     causal = subject.causal and which == subject.last
-    return [one.without_later() for one in found] if causal else found
+    found = (rows_of_places(one, places, causal) for one in within)
+    return [one for one in found if one and one.q.shape[1] >= x.shape[1]]
 
 
-def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:
-    """See which rows of an attention differ from those of a batch's last."""
+def rows_of_places(
+    one: AttentionParts, places: list[int], causal: bool
+) -> HeardRows | None:
+    """See which rows of an attention differ from those of a batch's last.
+    Where the future is hidden, a place has those that the next does not
+    reach: no row of its own is among these."""
     rows = len(places) + 1
     every = [one.q.matrix, one.k.matrix, one.v.matrix, one.weights]
     t, s = one.weights.shape[-2:]
     if t > s or any(x[..., 0, 0].numel() % rows for x in every):
         return None
     *parts, weights = (x.reshape(rows, -1, *x.shape[-2:]) for x in every)
-    moved = (
-        (x[:-1] - x[-1:]).abs().amax((1, 3)) > FAINT * x.abs().max()
-        for x in parts
-    )
-    return HeardRows(one.path, places, *moved, (weights[-1] > 0).any(0))
+    apart = [(x[:-1] - x[-1:]).abs().amax((1, 3)) for x in parts]
+    moved = [x > FAINT * y.abs().max() for x, y in zip(apart, parts)]
+    if causal:
+        moved = [torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in moved]
+    q, k, v = moved
+    return HeardRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
 
 
 def misplaced_rows(one: HeardRows) -> str:
@@ -539,11 +533,8 @@ def values_text(places: list[int], heard: list[bool]) -> str:
 def masks_hide_neighbours(found: list[HeardRows]) -> bool:
     """Whether no attention shows each position the one before it, though
     some show earlier ones."""
-    some = False
     for one in found:
         near = [t - s == 1 for s, t in pairwise(one.places)]
-        shown = one.pairs.diagonal(-1)[near]
-        if shown.all() or one.moved.any():
+        if one.pairs.diagonal(-1)[near].all() or one.moved.any():
             return False
-        some |= bool(one.pairs.tril(-1).any())
-    return some
+    return any(one.pairs.tril(-1).any() for one in found)
