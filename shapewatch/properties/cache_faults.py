@@ -86,11 +86,7 @@ def call_attentions(
     asked.__signature__ = Signature([*parameters])
     other: Any = copy(subject)
     other.model = asked
-    try:
-        subject.call(partial(ask, other), given)
-    except FailedError:  # it may be later than that call
-        if not seen:
-            raise
+    subject.call(partial(ask, other), given)
     return describe_attentions(Data(seen[0]._calls)) if seen else []
 
 

@@ -20,7 +20,6 @@ from shapewatch.properties.subject import (
     Subject,
     named_parts,
     optional_inputs,
-    parameter_names,
     select_output,
 )
 
@@ -211,14 +210,11 @@ def keeps_words(subject: Subject, way: PieceRun) -> bool:
     """Whether the last output depends on a piece that was read before, though
     no cache is handed on: the model has one."""
     *rest, words = first_words(subject)
-    others = torch.cat([words[:, :-1].flip(1), words[:, -1:]], 1)
-
-    def last(*every: Tensor) -> Tensor:
-        return way(subject, *every)[:, -1]
-
+    others, ask = words.clone(), partial(way, subject)
+    others[:, :-1] = words[:, :-1].flip(1)
     with suppress(FailedError):
-        one, other = (subject.call(last, (*rest, x)) for x in (words, others))
-        return not one.equal(other)
+        one, other = (subject.call(ask, (*rest, x)) for x in (words, others))
+        return not one[:, -1].equal(other[:, -1])
     return False
 
 
@@ -289,10 +285,9 @@ def hears_padding(one: AttentionParts) -> bool:
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:
     """Take the first row of each input, without its padding."""
-    names = parameter_names(subject.model, len(subject.given))
-    others = names[len(subject.inputs) :]
+    others = {*subject.names[len(subject.inputs) :]}
     come_first = subject.places == [*range(len(subject.inputs))]
-    if not (come_first and optional_inputs(subject.model).keys() >= {*others}):
+    if not (come_first and optional_inputs(subject.model).keys() >= others):
         raise NotJudgedError("Some inputs cannot be cut into pieces.")
     pairs = zip(subject.inputs, subject.real)
     return tuple(x[:1, real[0]] for x, real in pairs)

@@ -22,7 +22,6 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
-from shapewatch.properties.numbers import between_two
 from shapewatch.properties.perturbation import (
     FAINT,
     baseline_output,
@@ -276,24 +275,20 @@ def with_other_ids(subject: Subject) -> Tensor:
 
 def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before one: (B, T, T)."""
-    same = not between_two(subject).any()
-    subject = few_outputs(subject)
-    before, last, found = baseline_output(subject), subject.last, {}
-    if not same and not subject.run(seed=1).equal(before):
+    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
+    before = baseline_output(few)
+    if not few.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // 8]:
-        try:
-            given = part_of(subject, last, slice(n))
-            after = subject.call(subject.made, given)
-        except FailedError:
-            continue
-        if after.shape[:2] == before[:, :n].shape[:2]:
-            whole = torch.cat([after, before[:, n:]], 1)
-            found[n] = distance(subject, whole, rounding_tolerance(subject))
+        with suppress(FailedError):
+            after = few.call(few.made, part_of(few, last, slice(n)))
+            if after.shape[:2] == before[:, :n].shape[:2]:
+                whole = torch.cat([after, before[:, n:]], 1)
+                found[n] = distance(few, whole, rounding_tolerance(few))
     if odd and not found:
         raise NotJudgedError(REFUSED_LENGTHS)
-    return as_columns(subject, found)
+    return as_columns(few, found)
 
 
 def in_training(subject: Subject) -> Tensor:

@@ -128,11 +128,6 @@ class PaddedRow(NamedTuple):
     padded: tuple
     stands: bool
 
-    @property
-    def side(self) -> str:
-        """Where padding stands."""
-        return "left" if self.start else "right"
-
 
 def without_padding(subject: Subject) -> Verdict:
     """Judge whether a row gives the same without its padding."""
@@ -148,9 +143,10 @@ def without_padding(subject: Subject) -> Verdict:
                 note = " (Padding on the left would shift positions.)"
                 continue
             t = int(moves[0].argmax()) + one.start * one.stands
+            side = "left" if one.start else "right"
             says = f"Sequence {one.b}: output {t} is another one when padding "
-            says += f"stands on the {one.side} of the {few.side(one.which)}, "
-            return False, says + why, moves, level
+            says += f"stands on the {side} of the {few.side(one.which)}, {why}"
+            return False, says, moves, level
     if not seen:
         raise NotJudgedError("There is no padding, and no mask of it.")
     return True, MASKED_WELL + note, seen[0]
@@ -191,14 +187,11 @@ def is_heard(subject: Subject, one: PaddedRow) -> bool:
     asks = words if one.which == other.last else torch.tensor(True)
     hidden = (~words).nonzero()[:, 0].tolist()
     with suppress(NotJudgedError, FailedError):
-        if (depends_on(other, one.which, hidden) & asks).any():
+        found = (x.weights for x in all_attentions(other))
+        within = (x for x in found if x.shape[-2:] == (length, length))
+        if any(x[..., words, :][..., ~words].max() > 1e-6 for x in within):
             return True
-    with suppress(NotJudgedError, FailedError):
-        for found in all_attentions(other):
-            if found.weights.shape[-2:] == (length, length):
-                weights = found.weights[..., words, :][..., ~words]
-                if weights.max() > 1e-6:
-                    return True
+        return bool((depends_on(other, one.which, hidden) & asks).any())
     return False
 
 

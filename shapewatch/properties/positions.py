@@ -288,12 +288,10 @@ def what_is_wrong(one: OneWord) -> tuple[str, str]:
             return f"{says} {ROTATION_HINT}", BROKEN
     if is_constant(q, k.flip(-2)).any():
         return SUM_PRODUCTS, BROKEN
-    if q.shape[-2] != k.shape[-2]:
-        more = "Do positions go on where those of earlier keys end?"
-        return f"{UNLIKE_PRODUCTS} {more}", UNUSUAL
     lengths = [x.norm(dim=-1, keepdim=True) for x in (q, k)]
     kept = all_alike(*lengths) and not (is_turned(q) and is_turned(k))
-    return UNLIKE_PRODUCTS, UNUSUAL if kept else BROKEN
+    more_keys = q.shape[-2] != k.shape[-2]
+    return UNLIKE_PRODUCTS, UNUSUAL if kept or more_keys else BROKEN
 
 
 MOST_PAIRS = 32  # how many pairs are tried
