@@ -17,7 +17,7 @@ from shapewatch.properties.subject import (
     Subject,
     parameters_of,
 )
-from shapewatch.tracing import trace
+from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import Data
 
 NO_USE = "new words find {keys} of {end} keys: the cache is not used."
@@ -57,7 +57,8 @@ def cache_fault(
     *rest, words = given
     piece = *rest, words[:, start:end]
     by_way = partial(way, ends=ends)
-    asked = (plain_call, given, 0), (by_way, given, n), (plain_call, piece, 0)
+    once = Subject.made
+    asked = (once, given, 0), (by_way, given, n), (once, piece, 0)
     try:
         whole, now, alone = (call_attentions(subject, *one) for one in asked)
     except (FailedError, NotJudgedError):
@@ -68,44 +69,25 @@ def cache_fault(
     return ""
 
 
-def plain_call(subject: Subject, *given: Tensor) -> Any:
-    """Call the model once."""
-    return subject.model(*given)
-
-
 def call_attentions(
     subject: Subject, ask: Callable, given: tuple, nth: int
 ) -> list[AttentionParts]:
     """Find the attentions of the nth call of the model, as it is asked."""
-    seen, model, calls = list[Data](), subject.model, count()
+    seen, model, calls = list[Trace](), subject.model, count()
 
     def call(*inputs: Any, **known: Any) -> Any:
-        made = []
+        if next(calls) != nth:
+            return model(*inputs, **known)
+        seen.append(trace(model, *inputs, keep=True, **known))
+        return seen[0].result
 
-        def keep(*inputs: Any, **known: Any) -> Any:
-            made.append(model(*inputs, **known))
-            return made[0]
-
-        if next(calls) == nth:
-            run = trace(keep, *inputs, keep=True, **known)
-            seen.append(Data(run._calls))
-            return made[0]
-        return model(*inputs, **known)
-
+    asked: Any = call  # it has the parameters of the model
+    parameters = (parameters_of(model) or {}).values()
+    asked.__signature__ = Signature([*parameters])
     other: Any = copy(subject)
-    other.model = as_the_model(call, model)
-    try:
-        subject.call(partial(ask, other), given)
-    except FailedError:  # it may be later than that call
-        if not seen:
-            raise
-    return describe_attentions(seen[0]) if seen else []
-
-
-def as_the_model(call: Any, model: Any) -> Callable:
-    """Let a function have the parameters of a model, for whoever asks."""
-    call.__signature__ = Signature([*(parameters_of(model) or {}).values()])
-    return call
+    other.model = asked
+    subject.call(partial(ask, other), given)
+    return describe_attentions(Data(seen[0]._calls)) if seen else []
 
 
 def attention_fault(

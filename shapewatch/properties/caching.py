@@ -18,8 +18,8 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    named_parts,
     optional_inputs,
-    parameter_names,
     select_output,
 )
 
@@ -53,7 +53,7 @@ def cached_run(subject: Subject) -> Verdict:
     least, way = min(found, key=lambda one: one[0].max().item())
     for run in CACHE_RUNS:
         with suppress(FailedError):
-            apart = away_from(whole, subject, partial(run.ask, way), given)
+            apart = away_from(whole, subject, partial(run.outputs, way), given)
             if (apart > 10 * rounding_tolerance(subject)).any():
                 says = why_apart(subject, way, run, given, apart)
                 return False, says, apart, run.level
@@ -84,7 +84,7 @@ def why_apart(
     """Say which output is another one in pieces, when, and why."""
     n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
     why = run.look
-    if run.ends:
+    if run.ends and not run.after:
         ends = run.ends(given[-1])
         why = cache_fault(subject, way, given, ends, n) or why
     says = f"Sequence 0: output {n} is another one when {run.when}"
@@ -121,26 +121,6 @@ def away_from(
     return (made - whole).abs().flatten(2).amax(-1) / whole.std()
 
 
-def after_another(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read another sequence, and then this one, with a cache of its own."""
-    known = getattr(way, "keywords", {})  # others may be told to drop words
-    if known.get("cache") or known.get("extra"):
-        way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
-    return way(subject, *given)
-
-
-def whole_after(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read another sequence in pieces, and then this one as a whole."""
-    if way is not prefix_outputs:
-        way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
-    return row_outputs(subject, *given)
-
-
-def in_pairs(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read a first part, and then two words at a time."""
-    return way(subject, *given, ends=pair_ends(given[-1]))
-
-
 def pair_ends(words: Tensor) -> list[int]:
     """Say where pieces of two words end, behind a first one."""
     t = words.shape[1]
@@ -154,21 +134,35 @@ def cuts(words: Tensor) -> list[int]:
 
 
 class CacheRun(NamedTuple):
-    """A way to `ask` for outputs in pieces; a sentence on when they are other
-    ones: where to look, if nothing is known, and more; how bad that is; and
-    the function that gives the `ends` of pieces that are looked into."""
+    """A run in pieces that have such `ends`, or as a whole, and `after` one
+    of another sequence; and a sentence on when outputs are other ones: where
+    to look, if nothing is known, and more; and how bad that is."""
 
-    ask: PieceRun
     when: str
     look: str
     more: str = ""
     level: str = BROKEN
-    ends: Callable[[Tensor], list[int]] | None = None
+    ends: Callable[[Tensor], list[int]] | None = cuts
+    after: bool = False
+
+    def outputs(
+        self, way: PieceRun, subject: Subject, *given: Tensor
+    ) -> Tensor:
+        """Give the outputs of such a run, (1, T, ...)."""
+        known = getattr(way, "keywords", {})
+        told = known.get("cache") or known.get("extra")  # or it drops words
+        if self.after and known and (told or not self.ends):
+            others = [x.flip(1) for x in given]
+            way(subject, *others, ends=cuts(given[-1])[-2:])
+        if self.ends:
+            return way(subject, *given, ends=self.ends(given[-1]))
+        return row_outputs(subject, *given)
 
 
-AFTER_ANOTHER = (
+AFTER_ANOTHER = CacheRun(
     "another sequence was read before, though no cache of that was handed on",
     "look for keys and values that the model keeps.",
+    after=True,
 )
 OTHER_AXIS = "Keys are joined along another axis than that of positions."
 FORGOTTEN = (
@@ -178,17 +172,14 @@ FORGOTTEN = (
 )
 CACHE_RUNS = (
     CacheRun(
-        lambda way, subject, *given: way(subject, *given),
         "the words before it come from the cache",
         "look at the numbers of positions and at the mask, which go on where "
         "the cache ends, and at the axis that keys and values are joined "
         "along.",
-        ends=cuts,
     ),
-    CacheRun(after_another, *AFTER_ANOTHER),
-    CacheRun(whole_after, *AFTER_ANOTHER),
+    AFTER_ANOTHER,
+    AFTER_ANOTHER._replace(ends=None),
     CacheRun(
-        in_pairs,
         "two words at a time follow a cache, though one by one they give what "
         "they give whole",
         "does each see the other?",
@@ -206,7 +197,8 @@ def piece_runs(subject: Subject) -> Iterator[PieceRun]:
     names = optional_inputs(subject.model)
     empty = [name for name, x in names.items() if x is None]
     cache = next(filter(CACHE.search, empty), "")
-    for extra in position_arguments(names):
+    every = "", *filter(PLACES.match, names), *filter(FIRST_PLACE.match, names)
+    for extra in every:
         way = partial(in_pieces, cache=cache, extra=extra)
         if cache or keeps_words(subject, way):
             yield way
@@ -218,14 +210,11 @@ def keeps_words(subject: Subject, way: PieceRun) -> bool:
     """Whether the last output depends on a piece that was read before, though
     no cache is handed on: the model has one."""
     *rest, words = first_words(subject)
-    others = torch.cat([words[:, :-1].flip(1), words[:, -1:]], 1)
-
-    def last(*every: Tensor) -> Tensor:
-        return way(subject, *every)[:, -1]
-
+    others, ask = words.clone(), partial(way, subject)
+    others[:, :-1] = words[:, :-1].flip(1)
     with suppress(FailedError):
-        one, other = (subject.call(last, (*rest, x)) for x in (words, others))
-        return not one.equal(other)
+        one, other = (subject.call(ask, (*rest, x)) for x in (words, others))
+        return not one[:, -1].equal(other[:, -1])
     return False
 
 
@@ -249,20 +238,21 @@ def in_pieces(
     subject: Subject,
     *given: Tensor,
     cache: str,
-    extra: dict[str, str],
+    extra: str,
     ends: list[int] | None = None,
     masks: Callable[[int], dict[str, Tensor]] = lambda _: {},
 ) -> Tensor:
-    """Read a piece after the other, and hand on the cache."""
+    """Read a piece after the other, and hand on the cache, by its name; and
+    say with what is `extra` where a piece begins, or where its words are."""
     *rest, words = given
     switches = [n for n in optional_inputs(subject.model) if SWITCH.match(n)]
     start, held, made = 0, None, []
     for end in ends or cuts(words):
         known: dict[str, Any] = dict.fromkeys(switches, True)
         known |= masks(end) | ({cache: held} if cache else {})
-        for name, how in extra.items():
+        if extra:
             every = torch.arange(start, end)[None]
-            known[name] = every if how == "all" else start
+            known[extra] = every if PLACES.match(extra) else start
         piece = words[:, start:end]
         result = subject.model(*rest, piece, **known)
         held, start = cache_of(result, cache) if cache else None, end
@@ -278,22 +268,14 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
         return False
     words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
     mask = torch.ones(words.shape[:2], dtype=torch.long)
-    mask[:, :PAD_COUNT], steps = 0, cuts(words)
-    once = partial(masked_outputs, mask)
+    mask[:, :PAD_COUNT] = 0
+    hidden: dict[str, Any] = {MASK: mask}
     later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
+    asked = (partial(row_outputs, **hidden), 0), (later, len(cuts(words)) - 1)
     with suppress(FailedError, NotJudgedError):
-        whole = subject.call(partial(once, subject), (words,))
-        apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
-        if (apart > 10 * rounding_tolerance(subject)).any():
-            asked = (once, 0), (later, len(steps) - 1)
-            runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
-            return [any(map(hears_padding, run)) for run in runs] == [0, 1]
+        runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
+        return [any(map(hears_padding, run)) for run in runs] == [0, 1]
     return False
-
-
-def masked_outputs(mask: Tensor, subject: Subject, *given: Tensor) -> Tensor:
-    """Run with a mask of padding, and give the outputs: (1, T, ...)."""
-    return row_outputs(subject, *given, **{MASK: mask})
 
 
 def hears_padding(one: AttentionParts) -> bool:
@@ -301,19 +283,11 @@ def hears_padding(one: AttentionParts) -> bool:
     return bool(one.weights[..., -1, :PAD_COUNT].max() > 1e-6)
 
 
-def position_arguments(names: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Say how a model may be told where a piece begins, if at all."""
-    yield {}
-    for how, pattern in (("all", PLACES), ("first", FIRST_PLACE)):
-        yield from ({name: how} for name in names if pattern.match(name))
-
-
 def first_words(subject: Subject) -> tuple[Tensor, ...]:
     """Take the first row of each input, without its padding."""
-    names = parameter_names(subject.model, len(subject.given))
-    others = names[len(subject.inputs) :]
+    others = {*subject.names[len(subject.inputs) :]}
     come_first = subject.places == [*range(len(subject.inputs))]
-    if not (come_first and optional_inputs(subject.model).keys() >= {*others}):
+    if not (come_first and optional_inputs(subject.model).keys() >= others):
         raise NotJudgedError("Some inputs cannot be cut into pieces.")
     pairs = zip(subject.inputs, subject.real)
     return tuple(x[:1, real[0]] for x, real in pairs)
@@ -321,10 +295,8 @@ def first_words(subject: Subject) -> tuple[Tensor, ...]:
 
 def cache_of(result: Any, name: str) -> Any:
     """Find the cache by its name, or as the last thing that was given."""
-    parts = vars(result) if hasattr(result, "__dict__") else {}
-    parts = result if isinstance(result, dict) else parts
     others = result[1:] if isinstance(result, (tuple, list)) else ()
-    found = parts.get(name, others[-1] if others else None)
+    found = named_parts(result).get(name, [None, *others][-1])
     if found is None:
         raise ValueError("it gives no cache back")
     return found

@@ -1,9 +1,9 @@
 """Dependence: which outputs depend on which inputs, and on which they must
 not."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain, combinations
 from typing import Any
 
@@ -22,7 +22,6 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
-from shapewatch.properties.numbers import between_two
 from shapewatch.properties.perturbation import (
     FAINT,
     baseline_output,
@@ -54,17 +53,15 @@ from shapewatch.properties.subject import (
     in_double,
     once,
     with_model,
-    with_sequences,
 )
+from shapewatch.tracing.record.tensors import tensors
 
+OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
 REFUSED_LENGTHS = "Shorter inputs are refused."
 NO_MIXING = "No position depends on another one, and there is no attention."
 MEANT_SO = "Some models are meant so."
 SOURCE, TARGET = (True, False), (False, True)
 CROSS = [TARGET, SOURCE, SOURCE]
-WRONG_ROLES = (
-    "the source asks the target, or keys and values are not of the same."
-)
 ROLES_HINT = (
     "Look at who is handed to cross-attention, and as what: the target asks, "
     "and the source answers with both keys and values."
@@ -142,12 +139,9 @@ def deaf_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
 
 def like_padding(ids: Tensor, there: Tensor) -> str:
     """Say that just one id stands at some positions (B, T); or ""."""
-    found = ids[there].unique() if ids.ndim == 2 else ids[:0]
-    if ids.is_floating_point() or len(found) != 1:
+    one = ids[there].flatten()[0].item()
+    if ids.is_floating_point() or not (ids == one).equal(there):
         return ""
-    if not (ids == found).equal(there):
-        return ""
-    one = found.item()
     return (
         f"has no effect, nor has any other word of the id {one}, and all "
         f"others have. If it is padding, give pad={one}; if not, look at the "
@@ -213,10 +207,9 @@ def mixes(subject: Subject) -> bool:
         return True
     if gives_one_row(subject):  # such as a mean of words
         return False
-    moves = [reach(subject, which) for which in range(subject.last + 1)]
-    own = torch.eye(moves[-1].shape[1])
-    moved = [*moves[:-1], moves[-1] * (1 - own)]
-    return any(bool((x > 0).any()) for x in moved)
+    *moves, own = (reach(subject, n) for n in range(subject.last + 1))
+    moves.append(own * (1 - torch.eye(own.shape[1])))
+    return any(bool((x > 0).any()) for x in moves)
 
 
 def has_no_positions(subject: Subject, side: str) -> bool:
@@ -259,8 +252,9 @@ def causality(subject: Subject) -> Verdict:
         future = moves.triu(1) * subject.real[-1][:, :, None] > 0
         if future.any():
             b, t, s = first(future)
-            first_in = partial(first_cause, subject, subject.last, b, s)
-            place = first_in([*range(s)]) if moves_of is to_itself else ""
+            which, place = subject.last, ""
+            if "{place}" in says:
+                place = first_cause(subject, which, b, s, [*range(s)])
             return False, says.format(b=b, t=t, s=s, place=place), moves[b]
         seen.append(moves[0])
     if not seen:
@@ -270,40 +264,31 @@ def causality(subject: Subject) -> Verdict:
     return True, says + sampled_text(subject, subject.last), seen[0]
 
 
-def to_itself(subject: Subject) -> Tensor:
-    """How far positions move when another one is pushed: (B, T, T)."""
-    return reach(subject, subject.last)
-
-
 def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from one on change: (B, T, T)."""
     few = few_outputs(subject)
     every = range(1, subject.inputs[-1].shape[1])
     some = evenly_spaced(every, max(2, subject.positions // 2))
-    outputs = {s: few.run(*with_others(few, s)) for s in some}
-    found = {s: distance(few, x) for s, x in outputs.items()}
+    found = {s: distance(few, few.run(*with_others(few, s))) for s in some}
     return as_columns(few, found)
 
 
 def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before one: (B, T, T)."""
-    same = not between_two(subject).any()
-    subject = few_outputs(subject)
-    before, found = baseline_output(subject), {}
-    if not same and not subject.run(seed=1).equal(before):
+    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
+    before = baseline_output(few)
+    if not few.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // 8]:
-        try:
-            after = subject.call(subject.made, truncated_inputs(subject, n))
-        except FailedError:
-            continue
-        if after.shape[:2] == before[:, :n].shape[:2]:
-            whole = torch.cat([after, before[:, n:]], 1)
-            found[n] = distance(subject, whole, rounding_tolerance(subject))
+        with suppress(FailedError):
+            after = few.call(few.made, part_of(few, last, slice(n)))
+            if after.shape[:2] == before[:, :n].shape[:2]:
+                whole = torch.cat([after, before[:, n:]], 1)
+                found[n] = distance(few, whole, rounding_tolerance(few))
     if odd and not found:
         raise NotJudgedError(REFUSED_LENGTHS)
-    return as_columns(subject, found)
+    return as_columns(few, found)
 
 
 def in_training(subject: Subject) -> Tensor:
@@ -344,19 +329,45 @@ def with_others(subject: Subject, s: int) -> list[Tensor]:
     return [*rest, torch.where(later, others, ids)]
 
 
-def truncated_inputs(subject: Subject, n: int) -> tuple:
-    """Cut the last sequence to n positions; and of what is no sequence, such
-    as a mask, all axes of just as many as it had."""
-    *rest, last = subject.inputs
-    length, cuts = last.shape[1], (*rest, last[:, :n].contiguous())
+def owner_of(subject: Subject, i: int) -> int | None:
+    """Say to which sequence something (B, T) belongs, or is; or None."""
+    x = subject.given[i]
+    if i in subject.places:
+        return subject.places.index(i)
+    if not isinstance(x, Tensor) or x.ndim != 2:
+        return None
+    every = enumerate(subject.inputs)
+    alike = [which for which, y in every if y.shape[:2] == x.shape]
+    last = bool(OF_TARGET.match(subject.names[i]))
+    return alike[-last] if alike else None
 
-    def cut(x: Any) -> Any:
-        if not isinstance(x, Tensor) or any(x is y for y in cuts):
-            return x
-        parts = (slice(n if m == length else None) for m in x.shape)
-        return x[tuple(parts)].contiguous()
 
-    return tuple(map(cut, with_sequences(subject, cuts)))
+def part_of(
+    subject: Subject, which: int, part: slice, b: int | None = None
+) -> tuple:
+    """Give a part of a sequence, and of what lies along it; and one row of
+    all, if it is said. FailedError where it cannot be known how."""
+    rows, length = subject.inputs[which].shape[:2]
+    lengths = [rows, *(x.shape[1] for x in subject.inputs)]
+    unclear = b is not None and lengths.count(length) > 1
+    every, cut = slice(None), []
+    row = every if b is None else slice(b, b + 1)
+    for i, x in enumerate(subject.given):
+        if not isinstance(x, Tensor):
+            if tensors(x):
+                raise FailedError("Tensors lie in a list.")
+        elif (of := owner_of(subject, i)) is not None:
+            x = x[row, part if of == which else every].contiguous()
+        else:
+            along = [size == length for size in x.shape]
+            if any(along) and unclear:
+                raise FailedError("Axes have the same size.")
+            index = [part if here else every for here in along]
+            if along and len(x) == rows != length:
+                index[0] = row
+            x = x[tuple(index)].contiguous()
+        cut.append(x)
+    return tuple(cut)
 
 
 def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
@@ -368,7 +379,7 @@ def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
 
 CAUSAL_RUNS = (
     (
-        to_itself,
+        lambda subject: reach(subject, subject.last),
         "Sequence {b}: position {t} moves when position {s}, a later one, "
         "does{place}. Look at the causal mask, and at what mixes positions.",
     ),
@@ -419,11 +430,9 @@ def source_coverage(subject: Subject) -> Verdict:
         return True, says, moves[0]
     for one, (q, k, v) in roles:
         if k != v or (q == SOURCE and k[1]):
-            return (
-                False,
-                f"In {one.path}, {WRONG_ROLES} {ROLES_HINT}",
-                moves[0],
-            )
+            says = f"In {one.path}, the source asks the target, or keys and "
+            says += f"values are not of the same. {ROLES_HINT}"
+            return False, says, moves[0]
     return True, "Each output depends on the source.", moves[0]
 
 

@@ -56,7 +56,7 @@ class Text(NamedTuple):
 
     words: Tensor
     new: list[int]
-    rows: list[Tensor]
+    rows: tuple[Tensor, ...]
 
 
 class Writer(NamedTuple):
@@ -85,11 +85,11 @@ def generation(subject: Subject) -> Verdict:
     """
     writer = writer_of(subject)
     try:
-        runs = [continuation_of(subject, writer, n, {}) for n in (0, 1)]
+        runs = [continuations_of(subject, writer, n) for n in (0, 1)]
     except FailedError as error:
         says = f"{writer.name} fails, as it is called here: {error}"
         raise NotJudgedError(says) from error
-    text, again = runs
+    (text,), (again,) = runs
     if text.new != again.new or not text.new:
         says = f"{writer.name} draws words in a way of its own, or none."
         raise NotJudgedError(says)
@@ -143,9 +143,9 @@ def writing_method(model: Any) -> tuple[str, Mapping[str, Parameter]]:
 def mask_of(subject: Subject, asked: Mapping[str, Any]) -> tuple[str, bool]:
     """Name the mask of padding that a method takes, or "", and say what it
     has at words: as in the mask that the model is given."""
-    marks = padding_masks(subject)
-    known = {subject.names[i]: word for i, (_, word) in marks.items()}
-    known = {MASK: True} | known
+    known = {MASK: True}
+    for i, (_, word) in padding_masks(subject).items():
+        known[subject.names[i]] = word
     return next(((x, known[x]) for x in asked if x in known), ("", True))
 
 
@@ -157,17 +157,11 @@ def ids_of_end(model: Any, asked: Mapping[str, Parameter]) -> set[int]:
     return {x for x in found if isinstance(x, int)}
 
 
-def continuation_of(
-    subject: Subject, writer: Writer, seed: int, option: Mapping[str, Any]
-) -> Text:
-    """Let a method write, after another text; FailedError if it fails."""
-    return continuations_of(subject, writer, seed, option)[0]
-
-
 def continuations_of(
-    subject: Subject, writer: Writer, seed: int, option: Mapping[str, Any]
+    subject: Subject, writer: Writer, seed: int = 0, **option: Any
 ) -> list[Text]:
-    """Let a method write on from each row that it is given."""
+    """Let a method write on from each row that it is given, and from one
+    alone after another text; FailedError if it fails."""
     *_, prompts = given = tuple(x.clone() for x in writer.given.values())
     count = len(prompts)
     mode = ChosenWords(count)
@@ -189,18 +183,18 @@ def continuations_of(
     if len(texts) < count:
         raise FailedError("it gives no text for each row")
     rows = [x for x in mode.rows if len(x) == count]
-    every = enumerate(zip(texts, prompts.cpu()))
-    return [text_from(writer, *y, [x[b] for x in rows]) for b, y in every]
+    every = zip(texts, prompts.cpu(), [*zip(*rows)] or [()] * count)
+    return [text_from(writer, *one) for one in every]
 
 
 def text_from(
-    writer: Writer, words: Tensor, prompt: Tensor, rows: list[Tensor]
+    writer: Writer, words: Tensor, prompt: Tensor, rows: tuple[Tensor, ...]
 ) -> Text:
     """Tell what is new in a text, up to its end."""
     kept = words[: len(prompt)].equal(prompt)
     new = words[len(prompt) * kept :].tolist()
     ended = [n for n, x in enumerate(new, 1) if x in writer.ends]
-    rows = rows if len(rows) == len(new) else []
+    rows = rows if len(rows) == len(new) else ()
     return Text(words, new[: ended[0] if ended else None], rows)
 
 
@@ -234,10 +228,9 @@ def wrong_word(subject: Subject, writer: Writer, text: Text) -> Fault:
     return unlike
 
 
-def logits_of(rows: list[Tensor]) -> Tensor:
-    """Give logits of the first of these probabilities, without zeros, in
-    their order: (K); one 0, where these are no probabilities."""
-    row = rows[0] if rows else torch.zeros(1)
+def logits_of(row: Tensor) -> Tensor:
+    """Give logits of probabilities, without zeros, in their order: (K); one
+    0, where these are no probabilities."""
     known = (row >= 0).all() and abs(row.sum() - 1) < 1e-3
     return row[row > 0].log().sort().values if known else torch.zeros(1)
 
@@ -245,7 +238,7 @@ def logits_of(rows: list[Tensor]) -> Tensor:
 def is_chosen_by(chosen: Tensor, row: Tensor) -> bool:
     """Whether a word is chosen by a softmax of these logits (V), or of the
     best of them, at some temperature; what is none is not judged."""
-    x = logits_of([chosen])
+    x = logits_of(chosen)
     y = row[row.isfinite()].sort().values[-len(x) :]
     if len(x) < 3 or len(x) != len(y):
         return True
@@ -255,27 +248,30 @@ def is_chosen_by(chosen: Tensor, row: Tensor) -> bool:
 def wrong_option(subject: Subject, writer: Writer, written: Text) -> Fault:
     """Say that a temperature does not divide the logits, that top_k leaves
     more words than the best, or that it goes on after its end."""
+
+    def text_with(**option: Any) -> Text:
+        return continuations_of(subject, writer, **option)[0]
+
+    def first_logits(**option: Any) -> Tensor:
+        rows = text_with(**option).rows
+        return logits_of(rows[0] if rows else torch.zeros(1))
+
     for key in (x for x in writer.asked if x.startswith("temp")):
-        heats = ({key: 1.0}, {key: 2.0})
-        texts = (continuation_of(subject, writer, 0, x) for x in heats)
-        cold, warm = (logits_of(text.rows) for text in texts)
+        cold, warm = (first_logits(**{key: heat}) for heat in (1.0, 2.0))
         times = warm.std(correction=0) / cold.std(correction=0)
         if len(cold) == len(warm) > 1 and abs(times - 0.5) > 0.05:
             says = f"with {key}=2, logits are {times:.2f} times as far apart "
             says += "as with 1: a temperature divides them, which makes 0.50."
             return says, BROKEN
     if "top_k" in writer.asked:
-        text = continuation_of(subject, writer, 0, {"top_k": 2})
-        kept = len(logits_of(text.rows))
-        says = f"with top_k=2, it draws from {kept} words, not the best 2."
+        kept = len(first_logits(top_k=2))
         if kept > 2:
+            says = f"with top_k=2, it draws from {kept} words, not the best 2."
             return says, BROKEN
     key, new = next(filter(END.search, writer.asked), ""), written.new
-    if key and len(new) > 2 and new[0] != new[1] != new[2]:
-        text = continuation_of(subject, writer, 0, {key: new[1]})
-        if text.new[: len(new)] == new:
-            says = f"it goes on after the word that is given as {key}."
-            return says, BROKEN
+    may_end = key and len(new) > 2 and new[0] != new[1] != new[2]
+    if may_end and text_with(**{key: new[1]}).new[: len(new)] == new:
+        return f"it goes on after the word that is given as {key}.", BROKEN
     return None
 
 
@@ -289,9 +285,9 @@ def wrong_beside_padding(
     if first_one.shape[1] < 2 or not (writer.mask[0] or stands):
         return None
     alone, batch = with_padded_row(subject, writer)
-    texts = text, continuation_of(subject, alone, 0, {})
+    texts = text, *continuations_of(subject, alone)
     tolerance = max(1e-3, 10 * rounding_tolerance(subject))
-    for pair in zip(texts, continuations_of(subject, batch, 0, {})):
+    for pair in zip(texts, continuations_of(subject, batch)):
         n = parting_step(*pair, tolerance)
         if n is not None:
             return BESIDE_PADDING[n > 0].format(n=n + 1), BROKEN
@@ -334,15 +330,13 @@ BESIDE_PADDING = (
 def parting_step(one: Text, other: Text, tolerance: float) -> int | None:
     """Say at which new word two texts part, or the numbers that it is chosen
     by, where these are known; None if nowhere."""
-    known = one.rows and other.rows
-    for n, (x, y) in enumerate(zip(one.new, other.new)):
-        if known:
-            a, b = one.rows[n], other.rows[n]
-            a, b = (
-                torch.where(a.isfinite() & b.isfinite(), z, 0) for z in (a, b)
-            )
-            if (a - b).abs().max() > tolerance * a.std():
-                return n
-        if x != y:
-            return None if known else n
+    if not (one.rows and other.rows):
+        every = enumerate(zip(one.new, other.new))
+        return next((n for n, (x, y) in every if x != y), None)
+    for n, (a, b) in enumerate(zip(one.rows, other.rows)):
+        far = (a - b).where(a.isfinite() & b.isfinite(), 0).abs().max()
+        if far > tolerance * a[a.isfinite()].std():
+            return n
+        if one.new[n : n + 1] != other.new[n : n + 1]:
+            return None
     return None

@@ -1,6 +1,5 @@
 """Padding: it is masked on either side of a row, and nothing else is."""
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from shapewatch.properties.attention import all_attentions
-from shapewatch.properties.dependence import first
+from shapewatch.properties.dependence import first, owner_of, part_of
 from shapewatch.properties.finding import (
     BROKEN,
     UNUSUAL,
@@ -34,9 +33,7 @@ from shapewatch.properties.subject import (
     once,
     with_model,
 )
-from shapewatch.tracing.record.tensors import tensors
 
-OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
 MASKED_WELL = "What stands at padding moves nothing."
 PAD_COUNT = 2  # paddings that are put beside a row
 BY_POSITION = (
@@ -131,11 +128,6 @@ class PaddedRow(NamedTuple):
     padded: tuple
     stands: bool
 
-    @property
-    def side(self) -> str:
-        """Where padding stands."""
-        return "left" if self.start else "right"
-
 
 def without_padding(subject: Subject) -> Verdict:
     """Judge whether a row gives the same without its padding."""
@@ -151,9 +143,10 @@ def without_padding(subject: Subject) -> Verdict:
                 note = " (Padding on the left would shift positions.)"
                 continue
             t = int(moves[0].argmax()) + one.start * one.stands
+            side = "left" if one.start else "right"
             says = f"Sequence {one.b}: output {t} is another one when padding "
-            says += f"stands on the {one.side} of the {few.side(one.which)}, "
-            return False, says + why, moves, level
+            says += f"stands on the {side} of the {few.side(one.which)}, {why}"
+            return False, says, moves, level
     if not seen:
         raise NotJudgedError("There is no padding, and no mask of it.")
     return True, MASKED_WELL + note, seen[0]
@@ -194,14 +187,11 @@ def is_heard(subject: Subject, one: PaddedRow) -> bool:
     asks = words if one.which == other.last else torch.tensor(True)
     hidden = (~words).nonzero()[:, 0].tolist()
     with suppress(NotJudgedError, FailedError):
-        if (depends_on(other, one.which, hidden) & asks).any():
+        found = (x.weights for x in all_attentions(other))
+        within = (x for x in found if x.shape[-2:] == (length, length))
+        if any(x[..., words, :][..., ~words].max() > 1e-6 for x in within):
             return True
-    with suppress(NotJudgedError, FailedError):
-        for found in all_attentions(other):
-            if found.weights.shape[-2:] == (length, length):
-                weights = found.weights[..., words, :][..., ~words]
-                if weights.max() > 1e-6:
-                    return True
+        return bool((depends_on(other, one.which, hidden) & asks).any())
     return False
 
 
@@ -215,18 +205,17 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
         for b, span in spans.items():
             with suppress(FailedError):
                 if span != (0, real.shape[1]):
-                    words = of_one_row(subject, b, which, *span)
-                    whole = of_one_row(subject, b, which, 0, real.shape[1])
+                    words = part_of(subject, which, slice(*span), b)
+                    whole = part_of(subject, which, slice(None), b)
                     yield PaddedRow(b, which, span[0], words, whole, True)
         told = any(of == which for of, _ in padding_masks(subject).values())
         for b, (start, end) in [*spans.items()][:1]:
-            count = min(end - start, real.shape[1] - PAD_COUNT)
+            end = min(end, start + real.shape[1] - PAD_COUNT)
             for edge, left in ((-1, 0), (0, PAD_COUNT)):
                 stands = not real[:, edge].all()
-                if count > 1 and (told or stands):
-                    ends = b, which, start, start + count
+                if end > start + 1 and (told or stands):
                     with suppress(FailedError):
-                        words = of_one_row(subject, *ends)
+                        words = part_of(subject, which, slice(start, end), b)
                         whole = beside_padding(subject, words, which, left)
                         yield PaddedRow(b, which, left, words, whole, stands)
 
@@ -259,46 +248,6 @@ def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
         if named:
             found[i] = which, word
     return found
-
-
-def owner_of(subject: Subject, i: int) -> int | None:
-    """Say to which sequence something (B, T) belongs, or is; or None."""
-    x = subject.given[i]
-    if i in subject.places:
-        return subject.places.index(i)
-    if not isinstance(x, Tensor) or x.ndim != 2:
-        return None
-    every = enumerate(subject.inputs)
-    alike = [which for which, y in every if y.shape[:2] == x.shape]
-    last = bool(OF_TARGET.match(subject.names[i]))
-    return alike[-last] if alike else None
-
-
-def of_one_row(
-    subject: Subject, b: int, which: int, start: int, end: int
-) -> tuple:
-    """Give one row of all that has rows, and of a sequence the positions from
-    `start` to `end`; what lies along it is cut, too. FailedError where it
-    cannot be known how."""
-    rows, length = subject.inputs[which].shape[:2]
-    lengths = [rows, *(x.shape[1] for x in subject.inputs)]
-    part, every, cut = slice(start, end), slice(None), []
-    for i, x in enumerate(subject.given):
-        if not isinstance(x, Tensor):
-            if tensors(x):
-                raise FailedError("Tensors lie in a list.")
-        elif (of := owner_of(subject, i)) is not None:
-            x = x[b : b + 1, part if of == which else every]
-        else:
-            along = [size == length for size in x.shape]
-            if any(along) and lengths.count(length) > 1:
-                raise FailedError("Axes have the same size.")
-            one = slice(b, b + 1)
-            index = [part if here else every for here in along]
-            index[:1] = [one if len(x) == rows else y for y in index[:1]]
-            x = x[tuple(index)]
-        cut.append(x)
-    return tuple(cut)
 
 
 def beside_padding(

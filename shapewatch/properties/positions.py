@@ -38,66 +38,51 @@ from shapewatch.properties.subject import (
 LEAST = 5  # positions: of fewer, numbers may be in order by chance
 
 
-def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
-    """Say what is wrong with what is added to the scores, and show weights."""
-    alike = same_word(few_outputs(subject), 0)
-    found = [x for x in all_attentions(alike) if of_places(x)]
+VIEWED_BIAS = (
+    "In {path}, what is added to the scores {shape} depends on the distance "
+    "of positions if its numbers are taken as (T, T, H), and not as (H, T, "
+    "T). A view moves no element: permute the axes."
+)
+LATE_BIAS = (
+    "In {path}, what is added to the scores is scaled with them, and so "
+    "smaller than it is: add it after the scores are scaled."
+)
+MISSED_BIAS = (
+    "In {path}, an attention is given no position, though in {other} "
+    "positions are added to the scores. Are they handed to all layers?"
+)
+RISING_BIAS = (
+    "With the same word everywhere, all heads attend to a position the more "
+    "the farther it is, as what is added to the scores has it. Look at its "
+    "sign."
+)
+
+
+def wrong_bias(subject: Subject) -> Verdict | None:
+    """Say what is wrong with what is added to the scores."""
+    every = all_attentions(same_word(few_outputs(subject), 0))
+    within = [x for x in every if x.weights.shape[-1] == x.weights.shape[-2]]
+    found = [x for x in within if x.biases and x.weights.shape[-1] >= LEAST]
     for one in found:
         for x in filter(is_viewed, one.biases):
-            says = (
-                f"In {one.path}, what is added to the scores "
-                f"{tuple(x.shape)} depends on the distance of positions if "
-                "its numbers are taken as (T, T, H), and not as (H, T, T). A "
-                "view moves no element: permute the axes."
-            )
-            return says, BROKEN, one.weights
-    if says := scaled_late(found) or in_some_layers(subject, found):
-        return says, UNUSUAL, found[0].weights
-    if found and all(rises(one.weights) for one in found):
-        says = (
-            "With the same word everywhere, all heads attend to a position "
-            "the more the farther it is, as what is added to the scores has "
-            "it. Look at its sign."
-        )
-        return says, UNUSUAL, found[0].weights
-    return None
-
-
-def scaled_late(found: list[AttentionParts]) -> str:
-    """Say where what is added to the scores is scaled as well, or ""."""
+            says = VIEWED_BIAS.format(path=one.path, shape=tuple(x.shape))
+            return False, says, first_matrix(one.weights)
     late = [x.path for x in found if not 0.8 < x.late < 1.25]
-    if not late:
-        return ""
-    return (
-        f"In {late[0]}, what is added to the scores is scaled with them, "
-        "and so smaller than it is: add it after the scores are scaled."
-    )
-
-
-def in_some_layers(subject: Subject, found: list[AttentionParts]) -> str:
-    """Say which attention has no positions where others have biases, or ""."""
-    every = all_attentions(same_word(subject, 0)) if subject.last == 0 else []
-    bare = [x for x in every if not x.biases and is_placeless(x)]
-    if not found or not bare:
-        return ""
-    return (
-        f"In {bare[0].path}, an attention is given no position, though in "
-        f"{found[0].path} positions are added to the scores. Are they handed "
-        "to all layers?"
-    )
+    bare = [] if subject.last else [x.path for x in within if is_placeless(x)]
+    if late:
+        says = LATE_BIAS.format(path=late[0])
+    elif found and bare:
+        says = MISSED_BIAS.format(path=bare[0], other=found[0].path)
+    elif found and all(rises(one.weights) for one in found):
+        says = RISING_BIAS
+    else:
+        return None
+    return False, says, first_matrix(found[0].weights), UNUSUAL
 
 
 def is_placeless(one: AttentionParts) -> bool:
-    """Whether queries and keys of one word are alike at all positions."""
-    t, s = one.weights.shape[-2:]
-    pairs = ((x.matrix, x.matrix[..., :1, :]) for x in (one.q, one.k))
-    return t == s and all(torch.allclose(x, y, 1e-3, 1e-5) for x, y in pairs)
-
-
-def of_places(one: AttentionParts) -> bool:
-    """Whether something is added to an attention within one sequence."""
-    t, s = one.weights.shape[-2:]
-    return bool(one.biases) and t == s >= LEAST
+    """Whether one word is asked and answers alike at all positions."""
+    return not one.biases and all_alike(one.q.matrix, one.k.matrix)
 
 
 def is_viewed(x: Tensor) -> bool:
@@ -139,9 +124,15 @@ ONE_SPEED = (
     "all pairs of channels rotate by one angle from position to position: "
     "each has a frequency of its own. Look at the division in its exponent."
 )
-PAIRS_HINT = (
-    "Are the same pairs of channels rotated (neighbours, or halves), by the "
-    "same angles, and are these numbers of positions?"
+UNLIKE_PRODUCTS = (
+    "with the same word everywhere, queries times keys do not depend on the "
+    "distance of their positions alone. Are the same pairs of channels "
+    "rotated (neighbours, or halves), by the same angles, and are these "
+    "numbers of positions?"
+)
+SUM_PRODUCTS = (
+    "queries and keys are rotated in opposite directions: their products "
+    f"depend on the sum of the positions. {ROTATION_HINT}"
 )
 
 
@@ -170,8 +161,7 @@ def relative_positions(subject: Subject) -> Verdict:
     Su et al. (2021), section 3.2.1, equation 11.
     """
     if wrong := wrong_bias(subject):
-        says, level, weights = wrong
-        return False, says, first_matrix(weights), level
+        return wrong
     found = positional_attentions(subject, 0)
     if wrong_rotation(subject, found):
         found = not_placed_before(subject, found)
@@ -221,7 +211,7 @@ def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
         within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
         alone = all_alike(v) or (is_turned(v) and is_turned(q))
-        if within and alone and not (all_alike(q) and all_alike(k)):
+        if within and alone and not all_alike(q, k):
             k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
             found.append(OneWord(one.path, q, k, v, q @ k.mT))
     return found
@@ -233,9 +223,12 @@ def by_rows(subject: Subject, x: Tensor) -> Tensor:
     return flat.unflatten(0, (1 if len(flat) % rows else rows, -1))
 
 
-def all_alike(x: Tensor) -> bool:
+def all_alike(*rows: Tensor) -> bool:
     """Whether all positions have the same vector: (..., T, D)."""
-    return bool(((x - x[..., :1, :]).abs() <= rounding_bound(x)).all())
+    return all(
+        bool(((x - x[..., :1, :]).abs() <= rounding_bound(x)).all())
+        for x in rows
+    )
 
 
 def rounding_bound(*factors: Tensor) -> float:
@@ -282,7 +275,7 @@ def are_added(one: OneWord, others: list[OneWord]) -> bool:
     the same vector everywhere. `others` begin with those of another word."""
     if not others or others[0].path != one.path:
         return True
-    return all_alike(one.q - others[0].q) and all_alike(one.k - others[0].k)
+    return all_alike(one.q - others[0].q, one.k - others[0].k)
 
 
 def what_is_wrong(one: OneWord) -> tuple[str, str]:
@@ -294,19 +287,11 @@ def what_is_wrong(one: OneWord) -> tuple[str, str]:
             says += f"products depend on where {name} stand, not on distances."
             return f"{says} {ROTATION_HINT}", BROKEN
     if is_constant(q, k.flip(-2)).any():
-        says = "queries and keys are rotated in opposite directions: their "
-        says += "products depend on the sum of the positions."
-        return f"{says} {ROTATION_HINT}", BROKEN
-    says = (
-        "with the same word everywhere, queries times keys do not depend on "
-    )
-    says += f"the distance of their positions alone. {PAIRS_HINT}"
+        return SUM_PRODUCTS, BROKEN
     lengths = [x.norm(dim=-1, keepdim=True) for x in (q, k)]
-    kept = all(map(all_alike, lengths)) and not (is_turned(q) and is_turned(k))
-    if q.shape[-2] != k.shape[-2]:
-        says += " Do positions go on where those of earlier keys end?"
-        return says, UNUSUAL
-    return says, UNUSUAL if kept else BROKEN
+    kept = all_alike(*lengths) and not (is_turned(q) and is_turned(k))
+    more_keys = q.shape[-2] != k.shape[-2]
+    return UNLIKE_PRODUCTS, UNUSUAL if kept or more_keys else BROKEN
 
 
 MOST_PAIRS = 32  # how many pairs are tried
@@ -319,21 +304,15 @@ def swappable_neighbours(
 ) -> tuple[str, str] | None:
     """Say which neighbours could change places, and how bad that is."""
     tried, unmoved = swappable_pairs(subject, which)
-    again = (
-        swappable_pairs(with_random_weights(subject, 0), which)[1]
-        if unmoved
-        else []
-    )
-    both = [pair for pair in unmoved if pair in again]  # weights may be small
-    if not both:
+    if unmoved:  # weights may be small
+        again = swappable_pairs(with_random_weights(subject, 0), which)[1]
+        unmoved = [pair for pair in unmoved if pair in again]
+    if not unmoved:
         return None
-    if len(both) == len(tried):
-        return (
-            None
-            if placed_later(subject, which)
-            else no_positions(subject, which)
-        )
-    (p, q), side = both[0], subject.side(which)
+    if len(unmoved) == len(tried):
+        placed = placed_later(subject, which)
+        return None if placed else no_positions(subject, which)
+    (p, q), side = unmoved[0], subject.side(which)
     says = (
         f"When {side} positions {p} and {q} change places, the first "
         "attention makes no difference, though for others it does. Do they "
@@ -350,8 +329,7 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
         "places, the first attention gives the same, and only the causal "
         "mask tells later ones of their order. "
     )
-    parts = (*getattr(model, "named_modules", dict)(),)
-    names = [name for name, _ in parts] + [*model.state_dict()]
+    names = [*dict(model.named_modules()), *model.state_dict()]
     if any(map(POSITION_NAMES.search, names)):
         return says + "Look at the positions: are they added?", BROKEN
     return says + "Some models are meant so.", UNUSUAL
@@ -391,19 +369,15 @@ def swappable_pairs(
     one = first_attention(other, len(ids))
     if one is None:
         return [], []
-    mixed, weights = (
-        x.reshape(len(batch), -1, *x.shape[-2:])
-        for x in (one.mixed, one.weights)
-    )
+    mixed, weights = (by_rows(other, x) for x in (one.mixed, one.weights))
     tried, unmoved = [], []
-    least = FAINT * mixed.abs().max()
     for row, (p, q) in zip(mixed, unlike):
         asks = (weights[-1][..., [p, q]] > 0).all(-1).any(0)
         asks[[p, q]] = False
         if asks.any():
             tried.append((p, q))
-            moved = (row - mixed[-1]).abs().amax((0, 2))[asks]
-            unmoved += [] if moved.max() > least else [(p, q)]
+            moved = (row - mixed[-1]).abs().amax((0, 2))[asks].max()
+            unmoved += [(p, q)] * bool(moved <= FAINT * mixed.abs().max())
     return tried, unmoved
 
 
@@ -412,24 +386,23 @@ def first_attention(subject: Subject, t: int) -> AttentionParts | None:
     rows = len(subject.inputs[0])
     for one in all_attentions(subject):
         x = one.weights
-        whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
-        values = one.v.matrix.reshape(rows, -1) if whole else None
-        if values is not None and (values != values[:1]).any():
-            return one
+        if x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows:
+            values = one.v.matrix.reshape(rows, -1)
+            if (values != values[:1]).any():
+                return one
     return None
 
 
 def placed_later(subject: Subject, which: int) -> bool:
     """Whether positions of an input come in later than in embeddings."""
     alike = same_word(few_outputs(subject), 0)
-    every = zip(all_attentions(alike), own_operands(subject, which))
-    return any(
-        (one.biases and all(own[:2]) and not even(one.weights))
-        or not all(
-            all_alike(x.matrix) for x in compress((one.q, one.k, one.v), own)
-        )
-        for one, own in every
-    )
+    for one, own in zip(all_attentions(alike), own_operands(subject, which)):
+        if one.biases and all(own[:2]) and not even(one.weights):
+            return True
+        parts = compress((one.q, one.k, one.v), own)
+        if not all_alike(*(x.matrix for x in parts)):
+            return True
+    return False
 
 
 def even(weights: Tensor) -> bool:
@@ -473,15 +446,6 @@ class HeardRows(NamedTuple):
         t = self.q.shape[-1]
         return ~(self.q & (self.v[:, :t] | self.v[:, -t:])).any(1)
 
-    def without_later(self) -> "HeardRows":
-        """Leave to each place the rows that the next does not reach: where
-        the future is hidden, no row of its own is among those."""
-        q, k, v = (
-            torch.cat((x[:-1] & ~x[1:], x[-1:]))
-            for x in (self.q, self.k, self.v)
-        )
-        return self._replace(q=q, k=k, v=v)
-
     def hides_itself(self) -> bool:
         """Whether no position attends to itself; the first has no choice."""
         asks = self.q.any(1) & (torch.tensor(self.places) > 0)
@@ -507,14 +471,17 @@ def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
         within = [one for one, own in every if all(own)]
     except (NotJudgedError, FailedError):
         return []
-    found = [y for one in within if (y := rows_of_places(one, places))]
-    found = [one for one in found if one.q.shape[1] >= x.shape[1]]
     causal = subject.causal and which == subject.last
-    return [one.without_later() for one in found] if causal else found
+    found = (rows_of_places(one, places, causal) for one in within)
+    return [one for one in found if one and one.q.shape[1] >= x.shape[1]]
 
 
-def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:
-    """See which rows of an attention differ from those of a batch's last."""
+def rows_of_places(
+    one: AttentionParts, places: list[int], causal: bool
+) -> HeardRows | None:
+    """See which rows of an attention differ from those of a batch's last.
+    Where the future is hidden, a place has those that the next does not
+    reach: no row of its own is among these."""
     rows = len(places) + 1
     every = [one.q.matrix, one.k.matrix, one.v.matrix, one.weights]
     t, s = one.weights.shape[-2:]
@@ -522,7 +489,10 @@ def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:
         return None
     *parts, weights = (x.reshape(rows, -1, *x.shape[-2:]) for x in every)
     apart = [(x[:-1] - x[-1:]).abs().amax((1, 3)) for x in parts]
-    q, k, v = (x > FAINT * y.abs().max() for x, y in zip(apart, parts))
+    moved = [x > FAINT * y.abs().max() for x, y in zip(apart, parts)]
+    if causal:
+        moved = [torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in moved]
+    q, k, v = moved
     return HeardRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
 
 
@@ -540,14 +510,11 @@ def misplaced_rows(one: HeardRows) -> str:
     deaf = one.q.any(1) & ~pairs.diagonal()
     if (one.moved & deaf).any():
         i = int(deaf.nonzero()[-1])
-        asked = one.places[i] - 1 in one.places
-        before = asked and not pairs[i, i - 1]
-        whom = "its own and the one before are" if before else "its own is"
         return (
             f"In {one.path}, position {one.places[i]} attends to "
-            f"{values_text(one.places, pairs[i].tolist())}: {whom} not among "
-            "them. Look at the axis that keys and values are repeated along, "
-            "and for a roll."
+            f"{values_text(one.places, pairs[i].tolist())}: its own is not "
+            "among them. Look at the axis that keys and values are repeated "
+            "along, and for a roll."
         )
     return ""
 
@@ -564,11 +531,8 @@ def values_text(places: list[int], heard: list[bool]) -> str:
 def masks_hide_neighbours(found: list[HeardRows]) -> bool:
     """Whether no attention shows each position the one before it, though
     some show earlier ones."""
-    some = False
     for one in found:
         near = [t - s == 1 for s, t in pairwise(one.places)]
-        shown = one.pairs.diagonal(-1)[near]
-        if shown.all() or one.moved.any():
+        if one.pairs.diagonal(-1)[near].all() or one.moved.any():
             return False
-        some |= bool(one.pairs.tril(-1).any())
-    return some
+    return any(one.pairs.tril(-1).any() for one in found)

@@ -6,9 +6,7 @@ from torch import nn
 from torch.nn.functional import one_hot, pad
 
 from shapewatch.properties import causality
-from shapewatch.properties.dependence import (
-    with_others,
-)
+from shapewatch.properties.dependence import with_others
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS, PADDED
 

@@ -4,13 +4,7 @@ import pytest
 import torch
 
 from shapewatch.properties import cached_run
-from tests.helpers.caching import (
-    STYLES,
-    Cached,
-    FromZero,
-    Fused,
-    Static,
-)
+from tests.helpers.caching import STYLES, Cached, FromZero, Fused, Static
 from tests.helpers.strangers import GPT, IDS
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
 from tformer_lite.decoding.cache.models import cached

@@ -25,9 +25,7 @@ from shapewatch.properties import (
     source_coverage,
 )
 from tests.helpers.blocks import of_blocks
-from tests.helpers.places import (
-    TwoSides,
-)
+from tests.helpers.places import TwoSides
 from tests.helpers.strangers import GPT, IDS, PADDED, Attention, Block
 from tests.helpers.writers import StartsWithOne
 from tformer_lite import bug, report, running_example, running_model
