@@ -309,24 +309,19 @@ def too_even(subject: Subject, found: list[WantedWords]) -> bool:
     return True
 
 
-def read_already(found: list[WantedWords]) -> str:
-    """Say that a loss asks for words that are read where they stand, or ""."""
+def of_hidden_words(found: list[WantedWords]) -> Verdict:
+    """Judge a loss of a model that may depend on the future: no words that it
+    asks for should be read where they stand."""
     asked = [one.words >= 0 for one in found]
     same = [one.words == ids_at(one, 0) for one in found]
     count = sum(int(x.sum()) for x in asked)
     if count < 4 or not all(bool(y[x].all()) for x, y in zip(asked, same)):
-        return ""
-    return (
+        raise NotJudgedError(FUTURE)
+    says = (
         f"The loss asks {count} positions for the words that they have read. "
         "Are those that it asks for hidden in what the model is given?"
     )
-
-
-def of_hidden_words(found: list[WantedWords]) -> Verdict:
-    """Judge a loss of a model that may depend on the future."""
-    if says := read_already(found):
-        return False, says, found[0].pulls, UNUSUAL
-    raise NotJudgedError(FUTURE)
+    return False, says, found[0].pulls, UNUSUAL
 
 
 def sign_error(found: list[WantedWords]) -> str:
