@@ -20,8 +20,10 @@ from shapewatch.commands.tracing import trace_and_check, trace_model
 from shapewatch.properties.subject import POSITIONS
 
 FACTORY = (
+    "factory",
+    None,
     "module:function or file.py:function; it gives (model, inputs) or "
-    "(model, a dictionary)"
+    "(model, a dictionary)",
 )
 # How a run is shown, and what a model is checked with, here and wherever
 # another command line has these commands, too.
@@ -50,15 +52,10 @@ NAMES: Options = {
         "the axes of an input, as 'B T C'; once for each input",
     ),
 }
-TRACE_DEFAULTS = {"path": None, "json": None, "calls": False, "depth": None}
-BOTH_DEFAULTS = {
-    "pad": None,
-    "unknown": None,
+TRACE_DEFAULTS = dict.fromkeys(TRACE_OPTIONS) | {"calls": False}
+BOTH_DEFAULTS = dict.fromkeys(CHECK_OPTIONS) | {
     "no-causal": False,
     "check positions": POSITIONS,
-    "output": None,
-    "loss": None,
-    "expect": None,
 }
 CHECK_DEFAULTS = BOTH_DEFAULTS | {"json": None}
 BOTH = "both"  # the command that is meant where none is typed
@@ -89,16 +86,12 @@ COMMAND_LINE = Program(
         BOTH: Command(
             trace_and_check,
             {"depth": None} | dict.fromkeys(NAMES) | BOTH_DEFAULTS,
-            ("factory", None, FACTORY),
+            FACTORY,
         ),
         "trace": Command(
-            trace_model,
-            TRACE_DEFAULTS | dict.fromkeys(NAMES),
-            ("factory", None, FACTORY),
+            trace_model, TRACE_DEFAULTS | dict.fromkeys(NAMES), FACTORY
         ),
-        "check": Command(
-            run_check, CHECK_DEFAULTS, ("factory", None, FACTORY)
-        ),
+        "check": Command(run_check, CHECK_DEFAULTS, FACTORY),
     },
     options={**TRACE_OPTIONS, **NAMES, **CHECK_OPTIONS},
     examples=EXAMPLES,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sized
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -215,8 +215,8 @@ def differ(one: AttentionParts, other: AttentionParts) -> list[bool]:
 
 def is_learnt(subject: Subject, x: Tensor) -> bool:
     """Whether a tensor is a parameter: such values only mix heads."""
-    own: Any = getattr(subject.model, "parameters", list)
-    return x.data_ptr() in {p.data_ptr() for p in own()}
+    own: list = getattr(subject.model, "parameters", list)()
+    return x.data_ptr() in {p.data_ptr() for p in own}
 
 
 class EinsumProduct:
@@ -365,17 +365,13 @@ def weight_rows(subject: Subject) -> Verdict:
         if wrong.any():
             row, share = wrong.nonzero()[0].tolist(), sums[wrong][0].item()
             says = f"In {one.path}, row {row} of the weights sums to "
+            seen = first_matrix(one.weights)
             if one.sink and sums[wrong].max() < 1:
                 says += f"{share:.2f}: a sink, which is no position, has the "
-                return (
-                    False,
-                    f"{says}rest.",
-                    first_matrix(one.weights),
-                    UNUSUAL,
-                )
+                return False, f"{says}rest.", seen, UNUSUAL
             says += f"{share:.2f}. Look at the axis of the softmax, at what "
             says += "is done after it, and whether that row has anything to "
-            return False, f"{says}attend to.", first_matrix(one.weights)
+            return False, f"{says}attend to.", seen
     says = f"Each row of weights sums to 1, in {how_many(found)}."
     return True, says, first_matrix(found[0].weights)
 

@@ -186,12 +186,11 @@ def slope_in_double(double: Subject) -> Slope:
 
 def slope_by_weights(subject: Subject, inside: str, *given: Any) -> Slope:
     """Find the slope by the weights in paths that begin so."""
-    model: Any = subject.model
-    named = model.named_parameters()
+    named = subject.model.named_parameters()
     weights = [p for name, p in named if name.startswith(inside)]
     padding = {
         part.weight: part.padding_idx
-        for part in model.modules()
+        for part in subject.model.modules()
         if isinstance(part, nn.Embedding) and part.padding_idx is not None
     }
     return slope_by(subject, partial(subject.made, *given), weights, padding)
@@ -306,8 +305,7 @@ def first_cut(subject: Subject) -> tuple[str, str]:
     says += ". Look for .detach(), .data, torch.no_grad() and torch.tensor(x)."
     if why:
         return f"{says} {why}", UNUSUAL
-    model: Any = subject.model
-    names = [name for name, _ in model.named_parameters()]
+    names = [name for name, _ in subject.model.named_parameters()]
     items = {found[0] for found in map(LIST_ITEM.match, names) if found}
     asks = (partial(slope_by_weights, subject, item) for item in items)
     if LIST_ITEM.match(path) or not all(

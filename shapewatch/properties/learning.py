@@ -43,13 +43,13 @@ SEEDS = 3  # how many random weights are tried
 
 def others_alive(subject: Subject) -> set[str]:
     """Name the parameters that get a gradient with some random weights."""
-    alive: set[str] = set()
-    for seed in range(SEEDS):
-        other = with_random_weights(subject, seed)
-        model: Any = other.model
-        reached = parameter_gradients(other)
-        alive |= {n for n, p in model.named_parameters() if reached.get(p)}
-    return alive
+    others = (with_random_weights(subject, seed) for seed in range(SEEDS))
+    return {
+        name
+        for reached, other in ((parameter_gradients(x), x) for x in others)
+        for name, p in other.model.named_parameters()
+        if reached.get(p)
+    }
 
 
 def more_alive(subject: Subject) -> set[str]:
@@ -107,13 +107,12 @@ class More:
 
 def live_names(subject: Subject, change: Callable = list) -> set[str]:
     """Name the parameters that get a gradient; none, where it fails."""
-    model: Any = subject.model
-    ask = partial(output_gradients, model, change=change)
+    ask = partial(output_gradients, subject.model, change=change)
     try:
         found = subject.call(ask, subject.given)
     except FailedError:
         return set()
-    return {n for n, p in model.named_parameters() if found.get(p)}
+    return {n for n, p in subject.model.named_parameters() if found.get(p)}
 
 
 def partly_alive(subject: Subject) -> set[str]:
@@ -211,16 +210,23 @@ def faulty_slices(subject: Subject) -> tuple[str, str] | None:
         (slices_without_gradient, BROKEN),
         (slices_with_one_gradient, UNUSUAL),
     ):
-        found = judge(subject)
-        for seed in range(2 if found else 0):
-            other = judge(with_random_weights(subject, seed))
-            found = {x: n for x, n in found.items() if other.get(x) == n}
-        for says in found.values():
+        for says in lasting_findings(subject, judge):
             if lonely(subject):
                 says += " In some heads, each position attends to one alone."
                 level = UNUSUAL
             return says, level
     return None
+
+
+def lasting_findings(
+    subject: Subject, judge: Callable[[Subject], dict]
+) -> list[str]:
+    """Say what is found with random weights, too."""
+    found = judge(subject)
+    for seed in range(2 if found else 0):
+        other = judge(with_random_weights(subject, seed)).items()
+        found = dict(x for x in found.items() if x in other)
+    return [*found.values()]
 
 
 def lonely(subject: Subject) -> bool:
@@ -285,7 +291,7 @@ def gradient_slices(subject: Subject) -> Slices:
 
 def attention_gradients(subject: Subject) -> dict[str, Tensor]:
     """Give the gradients of all matrices in attentions but tables."""
-    model: Any = subject.model
+    model = subject.model
     tables = {
         id(part.weight)
         for part in model.modules()
@@ -320,7 +326,7 @@ def split_by_head(
 
 def learnt_as_one(subject: Subject) -> tuple[str, str] | None:
     """Say what learns as one, or which part of a matrix learns nothing."""
-    model: Any = subject.model
+    model = subject.model
     for path, one, other in named_twice(model):
         says = (
             f"In {path or 'the model'}, {one} and {other} are one module: "
@@ -333,13 +339,8 @@ def learnt_as_one(subject: Subject) -> tuple[str, str] | None:
             says = f"Rows {rows[0]} and {rows[1]} of {name} are the same: "
             says += "what they make learns as "
         return f"{says}one. Draw them at random.", UNUSUAL
-    dead = dead_parts(subject)
-    for seed in range(2 if dead else 0):
-        dead = {*dead} & {*dead_parts(with_random_weights(subject, seed))}
-    for name, part, count in sorted(dead):
-        says = f"Part {part} of {count} of what {name} makes gets no gradient"
-        return f"{says}, and the others do. Is it read anywhere?", UNUSUAL
-    return None
+    dead = lasting_findings(subject, dead_parts)
+    return (dead[0], UNUSUAL) if dead else None
 
 
 def named_twice(model: nn.Module) -> Iterator[tuple[str, str, str]]:
@@ -376,11 +377,10 @@ def equal_rows(model: nn.Module) -> Iterator[tuple[str, list[int]]]:
                 yield f"{path}.weight", same[:2]
 
 
-def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
-    """Name matrices of which one of a few parts has no gradient, and which."""
-    model: Any = subject.model
+def dead_parts(subject: Subject) -> dict[tuple[str, int, int], str]:
+    """Say which of a few parts of a matrix has no gradient, by that."""
     found, made = set(), run_gradients(subject)
-    for path, layer in model.named_modules():
+    for path, layer in subject.model.named_modules():
         if not isinstance(layer, nn.Linear) or layer.weight not in made:
             continue
         rows = made[layer.weight].rows
@@ -391,7 +391,11 @@ def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
             dead = (~parts.any(1)).nonzero()[:, 0].tolist()
             if parts.all(1).sum() + len(dead) == count:
                 found |= {(f"{path}.weight", part, count) for part in dead}
-    return found
+    says = (
+        "Part {1} of {2} of what {0} makes gets no gradient, and the others "
+        "do. Is it read anywhere?"
+    )
+    return {one: says.format(*one) for one in sorted(found)}
 
 
 def wrong_lookup(subject: Subject) -> str:
@@ -495,11 +499,10 @@ def set_aside(subject: Subject, dead: list[str]) -> bool:
     """Whether parameters outside of all blocks change no output, as of a
     pooler; but for forgotten norms and embeddings."""
     inside = tuple(f"{path}." for path, _ in blocks(subject.model))
-    model: Any = subject.model
-    needed = (
-        n.startswith(inside) or is_left_out(model, n, dead) for n in dead
-    )
-    if not inside or any(needed):
+    if not inside or any(
+        name.startswith(inside) or is_left_out(subject.model, name, dead)
+        for name in dead
+    ):
         return False
     other = with_random_weights(subject, 0, *dead)
     return other.run().equal(subject.run())

@@ -3,6 +3,7 @@ word the loss asks each position for, seen by its gradient."""
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
@@ -112,7 +113,7 @@ def run_loss(
     subject: Subject, stage: LogitSwap, outputs: list, *given: Any
 ) -> Any:
     """Run a loss in training, and note what the model gives."""
-    model: Any = subject.model
+    model = subject.model
 
     def note(path: str, *call: Any) -> None:
         if not path:
@@ -126,9 +127,8 @@ def run_loss(
     whole = isinstance(model, nn.Module)
     if whole:
         model.train()
-    ask: Any = subject.loss
     with torch.enable_grad(), watch_modules(model, note), stage:
-        result = ask(model if whole else noted, *given)
+        result = subject.loss(model if whole else noted, *given)
     return getattr(result, "loss", result)
 
 
@@ -156,8 +156,8 @@ def gradients_of(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
 
 def reaches_weights(subject: Subject) -> bool | None:
     """Whether a gradient reaches a parameter; None if none could learn."""
-    own: Any = getattr(subject.model, "parameters", list)
-    weights = [p for p in own() if p.requires_grad]
+    own: list = getattr(subject.model, "parameters", list)()
+    weights = [p for p in own if p.requires_grad]
 
     def ask(*inputs: Any) -> bool:
         loss = run_loss(subject, LogitSwap({}), [], *inputs)
@@ -292,16 +292,13 @@ def wanted_words(subject: Subject) -> list[WantedWords]:
 
 def labels(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for; NotJudgedError where nobody can see it."""
-    try:
+    loss, found = None, list[WantedWords]()
+    with suppress(FailedError):
         loss = loss_run(subject).loss
-    except FailedError as error:
-        raise NotJudgedError(LOSS_FAILS) from error
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         raise NotJudgedError(LOSS_FAILS)
-    try:
+    with suppress(FailedError):
         found = wanted_words(subject)
-    except FailedError as error:
-        raise NotJudgedError(UNSEEN_WORDS) from error
     if not found:
         raise NotJudgedError(UNSEEN_WORDS)
     return found

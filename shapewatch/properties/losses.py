@@ -298,9 +298,8 @@ def too_even(subject: Subject, found: list[WantedWords]) -> bool:
         even = torch.full((*one.words.shape, size), 0.4 / max(size - 1, 1))
         words = one.words.clamp(0)[..., None]
         made.append(even.scatter(-1, words, 0.6).log())
-    for one, pull in zip(
-        found, loss_of_logits(subject, as_logits(found, made))[1]
-    ):
+    _, pulls = loss_of_logits(subject, as_logits(found, made))
+    for one, pull in zip(found, pulls):
         if pull is None:
             return False
         own = one.site.sorted(pull).cpu()
@@ -310,24 +309,19 @@ def too_even(subject: Subject, found: list[WantedWords]) -> bool:
     return True
 
 
-def read_already(found: list[WantedWords]) -> str:
-    """Say that a loss asks for words that are read where they stand, or ""."""
+def of_hidden_words(found: list[WantedWords]) -> Verdict:
+    """Judge a loss of a model that may depend on the future: no words that it
+    asks for should be read where they stand."""
     asked = [one.words >= 0 for one in found]
     same = [one.words == ids_at(one, 0) for one in found]
     count = sum(int(x.sum()) for x in asked)
     if count < 4 or not all(bool(y[x].all()) for x, y in zip(asked, same)):
-        return ""
-    return (
+        raise NotJudgedError(FUTURE)
+    says = (
         f"The loss asks {count} positions for the words that they have read. "
         "Are those that it asks for hidden in what the model is given?"
     )
-
-
-def of_hidden_words(found: list[WantedWords]) -> Verdict:
-    """Judge a loss of a model that may depend on the future."""
-    if says := read_already(found):
-        return False, says, found[0].pulls, UNUSUAL
-    raise NotJudgedError(FUTURE)
+    return False, says, found[0].pulls, UNUSUAL
 
 
 def sign_error(found: list[WantedWords]) -> str:
@@ -360,10 +354,8 @@ def mixed_up(
             "for a transpose, or a view in the place of one."
         )
     for i, source in enumerate(subject.inputs[:-1]):
-        asked_there = source[:, :count].cpu()
-        if asked_there.shape == words.shape and words_agree(
-            words, asked_there
-        ):
+        there = source[:, :count].cpu()
+        if there.shape == words.shape and words_agree(words, there):
             return f"The loss asks for the words of the {subject.side(i)}."
     return of_row(words, wanted)
 
@@ -391,12 +383,8 @@ def wrapped_targets(subject: Subject, one: WantedWords) -> str:
     last, first = one.words[:, -1], one.site.read[:, 0]
     known = (next_ids(subject, one)[:, -1] >= 0).any()
     chance = one.site.logits.shape[-1] ** -float(len(first))
-    if (
-        known
-        or not last.equal(first)
-        or chance > 1e-3
-        or len(first.unique()) < 2
-    ):
+    several = len(first.unique()) > 1 and chance <= 1e-3
+    if known or not several or not last.equal(first):
         return ""
     return (
         "The loss asks the last position of each row for its first word: "
@@ -468,10 +456,8 @@ def for_nothing(subject: Subject, found: list[WantedWords]) -> str:
         return ""
     empty = target.clone()
     empty[:1] = target[is_id(target, subject.ids[0])][0]
-    given, even = (
-        with_sequences(subject, (*others, empty)),
-        {one.site.at: uniform(one.site) for one in found},
-    )
+    given = with_sequences(subject, (*others, empty))
+    even = {one.site.at: uniform(one.site) for one in found}
     with suppress(FailedError):
         loss, _ = loss_of_logits(subject, even, *given)
         if not loss.isfinite():

@@ -382,13 +382,12 @@ def record_drops(
     subject: Subject, seed: int = 0, training: bool = True
 ) -> tuple[Dropouts, Tensor]:
     """Run a model and note what it drops; NotJudgedError where that fails."""
-    model: Any = subject.model
     notes = Dropouts()
 
     def ask(*given: Any) -> Tensor:
-        model.train(training)
-        with watch_modules(model, notes.end), notes:
-            made = model(*given)
+        subject.model.train(training)
+        with watch_modules(subject.model, notes.end), notes:
+            made = subject.model(*given)
         return select_output(subject.pick, made, given[subject.places[-1]])
 
     try:

@@ -22,9 +22,7 @@ from shapewatch.properties.subject import (
 )
 from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
-from shapewatch.tracing.record.tensors import (
-    tensors,
-)
+from shapewatch.tracing.record.tensors import tensors
 
 
 def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
@@ -46,9 +44,8 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     wrong, many = (~close_elements(mine, theirs, atol)).nonzero(), mine.numel()
     if len(wrong):
         where = tuple(wrong[0].tolist())
-        one, other = number_texts(
-            mine[where].item(), theirs[where].item(), atol
-        )
+        pair = mine[where].item(), theirs[where].item()
+        one, other = number_texts(*pair, atol)
         raise ValueError(
             f"same shape {shape}, other values: {len(wrong)} of {many} "
             f"differ, first at {list(where)}: mine {one}, theirs {other}"
@@ -395,10 +392,8 @@ def evenly_spaced(places: Sequence[int], count: int) -> list[int]:
 
 def sampled_text(subject: Subject, which: int) -> str:
     """Say how many positions were asked for, unless all were."""
-    count, every = (
-        len(sampled_positions(subject, which)),
-        subject.inputs[which].shape[1],
-    )
+    count = len(sampled_positions(subject, which))
+    every = subject.inputs[which].shape[1]
     return "" if count == every else f" ({count} of {every} positions asked.)"
 
 

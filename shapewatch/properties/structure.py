@@ -20,11 +20,7 @@ from shapewatch.properties.perturbation import (
     watch_modules,
     with_noise_added,
 )
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    once,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, once
 from shapewatch.tracing.questions.attention import (
     FUSED_CALL,
     MOVES,
@@ -66,8 +62,9 @@ def activations(subject: Subject) -> Verdict:
     for one, other in in_a_row(flow, found):
         if one.after > max(one.before, other.after):
             says = (
-                f"In {module_names(one, other)}, two matrices follow each "
-                f"other: {one.before} channels become {one.after}, and then "
+                f"In {' and '.join(dict.fromkeys((one.path, other.path)))}, "
+                "two matrices follow each other: "
+                f"{one.before} channels become {one.after}, and then "
                 f"{other.after}, with nothing between that is not linear. "
                 "They are as good as one: is an activation missing?"
             )
@@ -96,7 +93,7 @@ def matrix(flow: Flow, i: int) -> Matrix | None:
     before, after = large[data[0]][-1], step.makes[0].shape[-1]
     if sorted(large[own[0]]) != sorted((before, after)):
         return None
-    return Matrix(i, step.visit.path, before, after, data[0])
+    return Matrix(i, module_of_step(flow, i), before, after, data[0])
 
 
 def is_given(flow: Flow, i: int, n: int) -> bool:
@@ -138,14 +135,12 @@ def collapsed_linears(flow: Flow, found: dict[int, Matrix]) -> str:
             j = flow.sources[j][0]
         if j is None or flow.names[j] not in SCALES:
             continue
-        parts = [makers(flow, x, found) for x in flow.sources[j]]
-        if len(parts) == 2 and all(parts):
-            read = [
-                {flow.sources[x][found[x].data] for x in part}
-                for part in parts
-            ]
-            if read[0] == read[1]:
-                return flow.steps[j].visit.path or "the model"
+        read = [
+            {flow.sources[x][found[x].data] for x in makers(flow, made, found)}
+            for made in flow.sources[j]
+        ]
+        if len(read) == 2 and read[0] == read[1] != set():
+            return module_of_step(flow, j)
     return ""
 
 
@@ -162,23 +157,11 @@ def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
     return [i for part in parts for i in part] if all(parts) else []
 
 
-def module_names(one: Matrix, other: Matrix) -> str:
-    """Say which modules multiply."""
-    paths = dict.fromkeys(x.path or "the model" for x in (one, other))
-    return " and ".join(paths)
-
-
 SUM_NAMES = {"add", "radd", "iadd"}
 MATRICES = LINEAR | {FUSED_CALL, "conv1d", "conv2d", "addbmm", "bilinear"}
 Sets = list[set[int]]
+Sums = dict[int, tuple[int, int]]  # of two results: their steps, by its own
 SAME = {"contiguous", "clone", "to", "float", "type_as", "dropout"}
-
-
-class Sum(NamedTuple):
-    """A sum of two results of one shape: its step, and theirs."""
-
-    at: int
-    parts: tuple[int, int]
 
 
 class ResidualSum(NamedTuple):
@@ -193,11 +176,11 @@ class ResidualSum(NamedTuple):
 def wrong_sum(subject: Subject) -> tuple[str, str] | None:
     """Say what a sum leaves out or adds twice, and of which level that is."""
     flow = flow_of(subject)
-    found = [*sums(flow)]
+    found = sums(flow)
     every = step_origins(flow.sources)
     around = residuals(flow, found, every)
     if (at := double_addition(flow, found)) is not None:
-        itself = any(one.at == at and len({*one.parts}) < 2 for one in found)
+        itself = len({*found[at]}) < 2
         says = (
             f"In {module_of_step(flow, at)}, a sum has the same term twice, "
             f"such as {'x + x' if itself else 'x + f(x) + x'}: is that meant?"
@@ -215,47 +198,45 @@ def wrong_sum(subject: Subject) -> tuple[str, str] | None:
     return None
 
 
-def sums(flow: Flow) -> Iterator[Sum]:
+def sums(flow: Flow) -> Sums:
     """Find the sums of two results, each (..., T, C)."""
+    found: Sums = {}
     for i, made in enumerate(flow.sources):
         if flow.names[i] in SUM_NAMES and len(made) == 2:
             one, other = made
             shapes = {x.shape for x in flow.steps[i].reads}
             whole = len(shapes) == 1 and len(shapes.pop()) > 1
             if one is not None and other is not None and whole:
-                yield Sum(i, (one, other))
+                found[i] = one, other
+    return found
 
 
-def double_addition(flow: Flow, found: list[Sum]) -> int | None:
+def double_addition(flow: Flow, found: Sums) -> int | None:
     """Find a sum of sums that has a term twice, of its own module."""
-    inside = {one.at: one.parts for one in found}
 
     def terms(j: int, path: str) -> Counter[int]:
         """Count the terms of a sum, as far as its module adds them."""
         while flow.names[j] in SAME and flow.sources[j][0] is not None:
             j = flow.sources[j][0] or 0
         count = Counter([j])
-        if j in inside and flow.steps[j].visit.path == path:
-            for part in inside[j]:
+        if j in found and flow.steps[j].visit.path == path:
+            for part in found[j]:
                 count += terms(part, path)
         return count
 
-    for at in inside:
-        every = terms(at, flow.steps[at].visit.path)
-        if max(every.values()) > 1:
-            return at
-    return None
+    every = ((at, terms(at, flow.steps[at].visit.path)) for at in found)
+    return next((at for at, n in every if max(n.values()) > 1), None)
 
 
-def residuals(flow: Flow, found: list[Sum], every: Sets) -> list[ResidualSum]:
+def residuals(flow: Flow, found: Sums, every: Sets) -> list[ResidualSum]:
     """Find the sums of what was there and of what a branch made of it."""
     direct = direct_origins(flow)
     scored = {i for one in flow.attentions() for i, _ in one.way}
     return [
-        ResidualSum(one.at, skip, branch)
-        for one in found
-        if one.at not in scored
-        for skip, branch in (one.parts, one.parts[::-1])
+        ResidualSum(at, skip, branch)
+        for at, parts in found.items()
+        if at not in scored
+        for skip, branch in (parts, parts[::-1])
         if skip in every[branch] and skip not in direct[branch]
     ]
 
@@ -333,11 +314,8 @@ NORM_HINT = (
 )
 # Their statistics are meant to run over other axes than the last.
 OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
-NO_NORM = re.compile(
-    "No(n|ne)?(?=[A-Z_])"
-)  # such as NoNorm, which scales only
+NO_NORM = re.compile("No(n|ne)?(?=[A-Z_])")  # as NoNorm, which scales only
 EPSILONS = "eps", "epsilon", "variance_epsilon", "layer_norm_eps"
-OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
 class Gains(NamedTuple):
@@ -367,13 +345,15 @@ def norm_statistics(subject: Subject) -> Verdict:
     for path, part, given, gave in norm_calls(subject):
         if not gave or gave[0].ndim < 3:
             continue
-        x, gains = without_gains(part, gave[0]), norms_alone(subject)[path]
+        x, gains = gave[0], norms_alone(subject)[path]
+        own = gains and is_own(part, gains)
+        x = gains.undone(x) if gains and own else x
         seen.append(squares := x.square().mean(-1))
         least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
         wrong = ~((squares > least) & (squares < 1.1))
         if given and given[0].shape == x.shape:
             wrong &= ~are_faint(part, given[0])
-        if not wrong.any() or (gains and is_own(part, gains)):
+        if own or not wrong.any():
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
         size = squares[wrong][0].item()
@@ -412,22 +392,6 @@ def is_norm(part: nn.Module) -> bool:
         return False
     inner = [type(p).__name__.lower() for p in part.modules()]
     return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
-
-
-def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
-    """Take a norm's own offsets and gains, by name, out of what it gave."""
-    for name in OFFSET_NAMES + GAINS:
-        own = getattr(norm, name, None)
-        if isinstance(own, Tensor) and has_channels(own, x):
-            x = x - own.detach() if name in OFFSET_NAMES else x / own.detach()
-    return x
-
-
-def has_channels(own: Tensor, x: Tensor) -> bool:
-    """Whether a gain or an offset has all channels of x (..., C)."""
-    pairs = [*zip(own.shape[::-1], x.shape[::-1])]
-    same = all(n in (1, m) for n, m in pairs) and own.ndim <= x.ndim
-    return same and own.shape[-1:] == x.shape[-1:]
 
 
 @once
@@ -589,13 +553,11 @@ def silent_runs(subject: Subject) -> Iterator[BlockRun]:
     firsts: dict[str, Tensor] = {}  # of the blocks that still run
     for path, part, given, gave in silent_calls(subject, []):
         if path in firsts:
-            first, alike = (
-                firsts.pop(path),
-                [x for x in given if x.shape == gave[0].shape] if gave else [],
-            )
+            first, made = firsts.pop(path), gave[:1]
+            alike = [x for x in given for y in made if x.shape == y.shape]
             if alike:  # it read vectors of this shape, and not ids alone
-                near = (x for x in alike if are_close(x, gave[0]))
-                yield path, next(near, alike[0]), first, gave[0]
+                near = (x for x in alike if are_close(x, made[0]))
+                yield path, next(near, alike[0]), first, made[0]
         if is_layer(part):
             around = (p for p, inner in inside.items() if part in inner)
             firsts = {p: x for p in around for x in given[:1]} | firsts
@@ -612,11 +574,8 @@ def silent_calls(
         if part in parts and is_layer(part) and part is not kept:
             return tree_map_only(Tensor, torch.zeros_like, given[-1])
         whole = isinstance(given[-1], Tensor)
-        if part not in parts or not is_norm(part) or not whole:
-            return given[-1]
-        gains = alone.get(path)
-        made = gains and gains.undone(given[-1])
-        return without_gains(part, given[-1]) if made is None else made
+        gains = alone.get(path) if part in parts and whole else None
+        return gains.undone(given[-1]) if gains else given[-1]
 
     pushed = with_noise_added(subject.inputs, positions, subject.last)
     with pushed as nudge, watch_modules(model, silence):

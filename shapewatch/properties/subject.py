@@ -82,7 +82,7 @@ class Sequences:
 class ModelRunner(Sequences):
     """A model that is run, and found as it was each time."""
 
-    model: Callable
+    model: Any
     pick: Pick
     state: State
     numbers: Callable[[], Any] = nullcontext  # in which precision it reckons
@@ -154,7 +154,7 @@ class Subject(ModelRunner):
         )
         if not self.given:
             raise TypeError("give the model's inputs, too: check(model, ids)")
-        self.loss = loss and as_called(loss, self.model)
+        self.loss: Any = loss and as_called(loss, self.model)
         self.state = State(self.model, self.given, loss)
         self.places = sequences(self.given, self.names)
         refuse_numberless(model, self.inputs)
@@ -360,10 +360,8 @@ def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
 
 def optional_inputs(model: Callable) -> dict[str, Any]:
     """Name the optional inputs of a model, with what they are else."""
-    pairs = (
-        (name, one.default)
-        for name, one in (parameters_of(model) or {}).items()
-    )
+    asked = (parameters_of(model) or {}).items()
+    pairs = ((name, one.default) for name, one in asked)
     return {name: x for name, x in pairs if x is not Parameter.empty}
 
 
@@ -670,7 +668,7 @@ def with_moved_weights(double: Subject, share: float, seed: int) -> Subject:
         noise = torch.randn(x.shape, generator=draw).to(x)
         return x + share * noise * size.where(size > 0, 0.1)
 
-    model: Any = module_copy(double.model, {})  # type: ignore[arg-type]
+    model = module_copy(double.model, {})
     for p in model.parameters():
         p.data = moved(p.data)
     given = tree_map_only(Tensor, moved, double.given)

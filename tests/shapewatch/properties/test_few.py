@@ -5,15 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.properties import (
-    causality,
-    exact_gradients,
-    perturbation,
-)
-from shapewatch.properties.perturbation import (
-    few_outputs,
-    raw_output,
-)
+from shapewatch.properties import causality, exact_gradients, perturbation
+from shapewatch.properties.perturbation import few_outputs, raw_output
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS
 

@@ -6,16 +6,10 @@ from torch import nn
 from torch.testing import assert_close
 
 from shapewatch.properties import identity, live_parameters
-from shapewatch.properties.structure import (
-    blocks,
-    is_normed,
-    silent_runs,
-)
+from shapewatch.properties.structure import blocks, is_normed, silent_runs
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import IDS
-from tformer_lite import (
-    LayerNorm,
-)
+from tformer_lite import LayerNorm
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 
