@@ -316,6 +316,7 @@ NORM_HINT = (
 OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
 NO_NORM = re.compile("No(n|ne)?(?=[A-Z_])")  # as NoNorm, which scales only
 EPSILONS = "eps", "epsilon", "variance_epsilon", "layer_norm_eps"
+OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
 class Gains(NamedTuple):
@@ -345,15 +346,13 @@ def norm_statistics(subject: Subject) -> Verdict:
     for path, part, given, gave in norm_calls(subject):
         if not gave or gave[0].ndim < 3:
             continue
-        x, gains = gave[0], norms_alone(subject)[path]
-        own = gains and is_own(part, gains)
-        x = gains.undone(x) if gains and own else x
+        x, gains = without_gains(part, gave[0]), norms_alone(subject)[path]
         seen.append(squares := x.square().mean(-1))
         least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
         wrong = ~((squares > least) & (squares < 1.1))
         if given and given[0].shape == x.shape:
             wrong &= ~are_faint(part, given[0])
-        if own or not wrong.any():
+        if not wrong.any() or (gains and is_own(part, gains)):
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
         size = squares[wrong][0].item()
@@ -392,6 +391,22 @@ def is_norm(part: nn.Module) -> bool:
         return False
     inner = [type(p).__name__.lower() for p in part.modules()]
     return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
+
+
+def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
+    """Take a norm's own offsets and gains, by name, out of what it gave."""
+    for name in OFFSET_NAMES + GAINS:
+        own = getattr(norm, name, None)
+        if isinstance(own, Tensor) and has_channels(own, x):
+            x = x - own.detach() if name in OFFSET_NAMES else x / own.detach()
+    return x
+
+
+def has_channels(own: Tensor, x: Tensor) -> bool:
+    """Whether a gain or an offset has all channels of x (..., C)."""
+    pairs = [*zip(own.shape[::-1], x.shape[::-1])]
+    same = all(n in (1, m) for n, m in pairs) and own.ndim <= x.ndim
+    return same and own.shape[-1:] == x.shape[-1:]
 
 
 @once
@@ -574,8 +589,11 @@ def silent_calls(
         if part in parts and is_layer(part) and part is not kept:
             return tree_map_only(Tensor, torch.zeros_like, given[-1])
         whole = isinstance(given[-1], Tensor)
-        gains = alone.get(path) if part in parts and whole else None
-        return gains.undone(given[-1]) if gains else given[-1]
+        if part not in parts or not is_norm(part) or not whole:
+            return given[-1]
+        gains = alone.get(path)
+        made = gains and gains.undone(given[-1])
+        return without_gains(part, given[-1]) if made is None else made
 
     pushed = with_noise_added(subject.inputs, positions, subject.last)
     with pushed as nudge, watch_modules(model, silence):
