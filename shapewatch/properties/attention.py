@@ -351,6 +351,9 @@ ONE_HAS_ALL = (
 )
 
 
+BRIEF = torch.bfloat16  # the format with the fewest digits
+
+
 @check
 def weight_rows(subject: Subject) -> Verdict:
     """See whether the weights that mix the values sum to 1 in each row.
@@ -369,6 +372,9 @@ def weight_rows(subject: Subject) -> Verdict:
             if one.sink and sums[wrong].max() < 1:
                 says += f"{share:.2f}: a sink, which is no position, has the "
                 return False, f"{says}rest.", seen, UNUSUAL
+            if (sums[wrong] - 1).abs().max() < 2 * torch.finfo(BRIEF).eps:
+                says += f"{share:.4f}, as numbers of 16 bits do: take the "
+                return False, f"{says}softmax in float32.", seen, UNUSUAL
             says += f"{share:.2f}. Look at the axis of the softmax, at what "
             says += "is done after it, and whether that row has anything to "
             return False, f"{says}attend to.", seen

@@ -213,8 +213,9 @@ def keeps_words(subject: Subject, way: PieceRun) -> bool:
     others, ask = words.clone(), partial(way, subject)
     others[:, :-1] = words[:, :-1].flip(1)
     with suppress(FailedError):
-        one, other = (subject.call(ask, (*rest, x)) for x in (words, others))
-        return not one[:, -1].equal(other[:, -1])
+        every = (subject.call(ask, (*rest, x)) for x in (words, others))
+        one, other = (x[:, -1].nan_to_num() for x in every)
+        return not one.equal(other)
     return False
 
 

@@ -2,7 +2,7 @@
 is what a small step of the weights measures."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -66,11 +66,19 @@ def output_gradients(
     first, to what leads to the outputs."""
     with torch.enable_grad():
         result = model(*inputs)
-    every = tensors(result) or [find_output(result)]
-    made = [x for x in every if x.grad_fn is not None]
+    made = [x for x in outer_tensors(result) if x.grad_fn is not None]
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]
     return take_gradients(made, pulls, found, take)
+
+
+def outer_tensors(result: Any) -> list[Tensor]:
+    """List the tensors that a model gives, without what lies deeper beside
+    others: a cache's keys and values are no outputs."""
+    parts = result.values() if isinstance(result, Mapping) else result
+    some = isinstance(result, Mapping | tuple | list)
+    outer = [x for x in parts if isinstance(x, Tensor)] if some else []
+    return outer or tensors(result) or [find_output(result)]
 
 
 def take_gradients(

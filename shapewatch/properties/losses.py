@@ -404,8 +404,7 @@ def padding_in_loss(subject: Subject) -> Verdict:
     that the sum is divided by."""
     found, pad = over_words(subject), subject.ids[0]
     if pad is None or not is_id(subject.inputs[-1], pad).any():
-        says = "There is no padding: give padded rows, and its id as pad=."
-        raise NotJudgedError(says)
+        raise NotJudgedError(no_padding(subject))
     for one in found:
         wrong = pads_asked(subject, one)
         inner = wrong & (ids_at(one, 0) == pad)

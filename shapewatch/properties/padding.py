@@ -69,13 +69,19 @@ def padding_invariance(subject: Subject) -> Verdict:
     return True, " ".join([first_one, *filter(None, more)]), held[0][2]
 
 
+def no_padding(subject: Subject) -> str:
+    """Say that no padding is there, and what to give."""
+    if subject.ids[0] is None:
+        return "There is no padding: give padded rows, and its id as pad=."
+    return f"No row has the id of padding, {subject.ids[0]}: pad some."
+
+
 def moved_by_padding(subject: Subject) -> Verdict:
     """Judge whether what stands at padding moves a real output."""
     real = subject.real
     padded = [which for which, x in enumerate(real) if not x.all()]
     if not padded:
-        says = "There is no padding: give padded rows, and its id as pad=."
-        raise NotJudgedError(says)
+        raise NotJudgedError(no_padding(subject))
     for which in padded:
         moves = reach(subject, which)
         moved = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]

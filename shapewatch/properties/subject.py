@@ -153,7 +153,7 @@ class Subject(ModelRunner):
             model, inputs, named or {}
         )
         if not self.given:
-            raise TypeError("give the model's inputs, too: check(model, ids)")
+            raise TypeError("give the model's inputs, too: report(model, ids)")
         self.loss: Any = loss and as_called(loss, self.model)
         self.state = State(self.model, self.given, loss)
         self.places = sequences(self.given, self.names)

@@ -28,6 +28,7 @@ from shapewatch.tracing.tracer import Trace, trace
 @contextmanager
 def print_shapes(
     model: nn.Module | None = None,
+    *,
     calls: bool = False,
     dims: Dims | None = None,
     axes: Names | None = None,

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from shapewatch.tracing.axes.inputs import named_inputs, tensor_paths
-from shapewatch.tracing.axes.names import shape_text
+from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.attention import plain_name
 from shapewatch.tracing.record.models import root_module
@@ -45,6 +45,8 @@ def explanation(calls: Calls) -> str:
     for name, shape, i in zip(names, shapes, sources_of(calls.steps)[-1]):
         origin = "" if i is None else f", made by {rows[i].call}"
         lines.append(f"  {name}: {shape_text(shape)}{origin}")
+    if sizes := sizes_text(lines[1:], calls.run.sizes):
+        lines.append(f"  where {sizes}")
     return "\n".join(lines)
 
 
