@@ -34,6 +34,7 @@ from shapewatch.properties.loss_logits import (
     uniform,
     wanted_words,
 )
+from shapewatch.properties.padding import no_padding
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
