@@ -272,10 +272,14 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
     mask[:, :PAD_COUNT] = 0
     hidden: dict[str, Any] = {MASK: mask}
     later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
-    asked = (partial(row_outputs, **hidden), 0), (later, len(cuts(words)) - 1)
+    once = partial(row_outputs, **hidden)
+    asked = (once, 0), (later, len(cuts(words)) - 1)
     with suppress(FailedError, NotJudgedError):
-        runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
-        return [any(map(hears_padding, run)) for run in runs] == [0, 1]
+        whole = subject.call(partial(once, subject), (words,))
+        apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
+        if (apart > 10 * rounding_tolerance(subject)).any():
+            runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
+            return [any(map(hears_padding, run)) for run in runs] == [0, 1]
     return False
 
 
