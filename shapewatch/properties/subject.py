@@ -579,31 +579,26 @@ DOUBLES = dict(zip(SMALLER, (*[torch.float64] * 3, torch.complex128)))
 CASTS = {"float", "half", "bfloat16"}
 
 
-class DoubleCasts(TorchFunctionMode):
-    """Let what is cast to another precision be cast to double."""
+class DoubleNumbers(TorchFunctionMode):
+    """Reckon in double precision, also where another one is asked for, or is
+    the usual one; in this thread alone."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         if getattr(function, "__name__", "") in CASTS and args:
             return args[0].double()
         more = {k: double_type(x) for k, x in (kwargs or {}).items()}
-        return function(*map(double_type, args), **more)
+        made = function(*map(double_type, args), **more)
+        return tree_map_only(Tensor, in_double_type, made)
+
+
+def in_double_type(x: Tensor) -> Tensor:
+    """Give decimals in double precision."""
+    return x.to(DOUBLES[x.dtype]) if x.dtype in DOUBLES else x
 
 
 def double_type(x: Any) -> Any:
     """Give the double type for another type of decimals."""
     return DOUBLES.get(x, x) if isinstance(x, torch.dtype) else x
-
-
-@contextmanager
-def double_numbers() -> Iterator[None]:
-    """Reckon in double precision, also where another one is asked for."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        with DoubleCasts():
-            yield
-    finally:
-        torch.set_default_dtype(before)
 
 
 def in_double(subject: Subject) -> Subject:
@@ -626,7 +621,7 @@ def in_double(subject: Subject) -> Subject:
         subject.given,
     )
     double = with_model(subject, model, given, free=model.parameters())
-    double.numbers = double_numbers
+    double.numbers = DoubleNumbers
     try:
         made = double.call(double.made, given)
     except FailedError as error:

@@ -227,7 +227,8 @@ def test_the_note_names_the_operands_and_the_lines_that_made_them():
     assert caught.value.__notes__ == [
         "in Twisted: q @ k\n"
         "  q: (B, T, C), made by q = self.query(x)\n"
-        "  k: (B, S, C), made by k = self.key(source)"
+        "  k: (B, S, C), made by k = self.key(source)\n"
+        "  where B=2, T=8, S=8, C=12"
     ]
     *_, last = str(caught.value.trace).splitlines()
     assert last.startswith("  q @ k ")
