@@ -279,11 +279,14 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
         apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
         if (apart > 10 * rounding_tolerance(subject)).any():
             runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
-            return [any(map(hears_padding, run)) for run in runs] == [0, 1]
+            return [any(map(attends_to_padding, run)) for run in runs] == [
+                0,
+                1,
+            ]
     return False
 
 
-def hears_padding(one: AttentionParts) -> bool:
+def attends_to_padding(one: AttentionParts) -> bool:
     """Whether the last word gives padding on the left a weight."""
     return bool(one.weights[..., -1, :PAD_COUNT].max() > 1e-6)
 

@@ -39,7 +39,7 @@ from shapewatch.properties.perturbation import (
     with_noise_added,
 )
 from shapewatch.properties.positions import (
-    heard_rows,
+    attended_rows,
     masks_hide_neighbours,
     misplaced_rows,
     swappable_neighbours,
@@ -83,13 +83,13 @@ def past(subject: Subject) -> Verdict:
         raise NotJudgedError("There is one position only: nobody is before.")
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
-    each = (heard_rows(subject, n) for n in range(subject.last + 1))
+    each = (attended_rows(subject, n) for n in range(subject.last + 1))
     found, moves = [*chain(*each)], reach(subject, subject.last)
     if says := next(filter(None, map(misplaced_rows, found)), ""):
         return False, says, moves[0]
     for back in 0, 1:
-        if (deaf := deaf_places(subject, back)).any():
-            return deaf_position(subject, deaf, back)
+        if (unmoved := unmoved_places(subject, back)).any():
+            return unmoved_position(subject, unmoved, back)
     if path := next((x.path for x in found if x.hides_itself()), ""):
         says = f"In {path}, no position attends to itself: the mask hides it, "
         says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
@@ -98,7 +98,7 @@ def past(subject: Subject) -> Verdict:
     return True, says + sampled_text(subject, subject.last), moves[0]
 
 
-def deaf_places(subject: Subject, back: int) -> Tensor:
+def unmoved_places(subject: Subject, back: int) -> Tensor:
     """Which positions move no output so far behind them: (B, T - back)."""
     real = subject.real[-1]
     wrong = reach(subject, subject.last).diagonal(-back, 1, 2) == 0
@@ -121,7 +121,7 @@ def most_exact(subject: Subject) -> Subject:
     return few
 
 
-def deaf_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
+def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
     """Say which position does not depend on the one so far back."""
     b, s = first(wrong)
     ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
@@ -131,7 +131,7 @@ def deaf_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
     whom = f"position {s}" if some else "any position before it"
     says = f"Sequence {b}: position {s + back} does not depend on "
     says += whom if back else "itself"
-    if back and masks_hide_neighbours(heard_rows(subject, subject.last)):
+    if back and masks_hide_neighbours(attended_rows(subject, subject.last)):
         return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
     says += ". Look at the mask, and whether attention runs over positions."
     return False, says, moves

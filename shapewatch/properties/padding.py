@@ -53,7 +53,7 @@ def padding_invariance(subject: Subject) -> Verdict:
     says; where there is such a mask, some is put beside a row, too.
     """
     held, reasons = list[Verdict](), list[str]()
-    for ask in (moved_by_padding, without_padding, unknown_words_heard):
+    for ask in (moved_by_padding, without_padding, unknown_dependence):
         try:
             verdict = ask(subject)
         except NotJudgedError as reason:
@@ -100,7 +100,7 @@ def moved_by_padding(subject: Subject) -> Verdict:
 
 
 @whatever_weights
-def unknown_words_heard(subject: Subject) -> Verdict:
+def unknown_dependence(subject: Subject) -> Verdict:
     """Judge whether outputs depend on unknown words."""
     if not any(x.any() for x in subject.unknown):
         raise NotJudgedError("There is no unknown word: give unknown=.")
@@ -176,14 +176,14 @@ def moves_of_padding(subject: Subject, one: PaddedRow) -> Tensor:
 def padding_fault(subject: Subject, one: PaddedRow) -> tuple[str, str]:
     """Say why a row is another one beside padding, and how bad that is: ""
     where its words are counted from the left, and none stands there."""
-    if one.start and not is_heard(subject, one):
+    if one.start and not depends_on_padding(subject, one):
         return BY_POSITION, UNUSUAL if one.stands else ""
     says = "which should be masked. Look at the padding mask: is it read, and "
     says += "used in every attention, and whatever sums over positions?"
     return says, BROKEN if one.stands or not one.start else UNUSUAL
 
 
-def is_heard(subject: Subject, one: PaddedRow) -> bool:
+def depends_on_padding(subject: Subject, one: PaddedRow) -> bool:
     """Whether outputs of words depend on padding, or give weight to it."""
     other = with_model(subject, subject.model, one.padded)
     length = other.inputs[one.which].shape[1]

@@ -421,8 +421,8 @@ def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
         ]
 
 
-class HeardRows(NamedTuple):
-    """Whom an attention hears: the rows of its queries (P, T), keys and
+class AttendedRows(NamedTuple):
+    """What an attention attends to: the rows of its queries (P, T), keys and
     values (P, S) that depend on the words at some `places`, and the keys that
     each query `attends` to, in some head: (T, S)."""
 
@@ -454,7 +454,7 @@ class HeardRows(NamedTuple):
 
 
 @once
-def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
+def attended_rows(subject: Subject, which: int) -> list[AttendedRows]:
     """Ask each attention within an input, by other words at some places."""
     x, real = subject.inputs[which][:1], subject.real[which][0]
     known, other = real.nonzero()[:, 0].tolist(), x[0].clone()
@@ -478,7 +478,7 @@ def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
 
 def rows_of_places(
     one: AttentionParts, places: list[int], causal: bool
-) -> HeardRows | None:
+) -> AttendedRows | None:
     """See which rows of an attention differ from those of a batch's last.
     Where the future is hidden, a place has those that the next does not
     reach: no row of its own is among these."""
@@ -493,10 +493,10 @@ def rows_of_places(
     if causal:
         moved = [torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in moved]
     q, k, v = moved
-    return HeardRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
+    return AttendedRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
 
 
-def misplaced_rows(one: HeardRows) -> str:
+def misplaced_rows(one: AttendedRows) -> str:
     """Say which keys or values stand where those of others should; or ""."""
     apart = one.k.any(1) & one.v.any(1) & ~(one.k & one.v).any(1)
     if apart.any():
@@ -507,9 +507,9 @@ def misplaced_rows(one: HeardRows) -> str:
             "positions: a roll, a flip, a view."
         )
     pairs = one.pairs
-    deaf = one.q.any(1) & ~pairs.diagonal()
-    if (one.moved & deaf).any():
-        i = int(deaf.nonzero()[-1])
+    unmoved = one.q.any(1) & ~pairs.diagonal()
+    if (one.moved & unmoved).any():
+        i = int(unmoved.nonzero()[-1])
         return (
             f"In {one.path}, position {one.places[i]} attends to "
             f"{values_text(one.places, pairs[i].tolist())}: its own is not "
@@ -519,16 +519,16 @@ def misplaced_rows(one: HeardRows) -> str:
     return ""
 
 
-def values_text(places: list[int], heard: list[bool]) -> str:
-    """Say which of some places' values are heard."""
-    runs = groupby(zip(places, heard), itemgetter(1))
-    some = [[place for place, _ in run] for hears, run in runs if hears]
+def values_text(places: list[int], attended: list[bool]) -> str:
+    """Say which of some places' values are attended to."""
+    runs = groupby(zip(places, attended), itemgetter(1))
+    some = [[place for place, _ in run] for used, run in runs if used]
     ends = (dict.fromkeys((run[0], run[-1])) for run in some)
     texts = [" to ".join(map(str, pair)) for pair in ends]
     return f"values of positions {', '.join(texts) or '(none)'} only"
 
 
-def masks_hide_neighbours(found: list[HeardRows]) -> bool:
+def masks_hide_neighbours(found: list[AttendedRows]) -> bool:
     """Whether no attention shows each position the one before it, though
     some show earlier ones."""
     for one in found:

@@ -19,7 +19,7 @@ from shapewatch.tracing.axes.sizes import (
     sizes_of_one,
 )
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.record.meta import MetaWeights, Start
+from shapewatch.tracing.record.meta import MetaWeights, ProbeStart
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 
 OtherRun = ShapeRun | RecordedRun
@@ -119,7 +119,7 @@ def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
 
 
 def probe(
-    run: RecordedRun, start: Start, parts: Callable, sizes: Sizes
+    run: RecordedRun, start: ProbeStart, parts: Callable, sizes: Sizes
 ) -> OtherRun:
     """Run again at other sizes, from where the traced run started; what went
     wrong is in the run's `error`. A large model computes nothing, as long as

@@ -38,7 +38,7 @@ from shapewatch.tracing.questions.saved import (
     to_json,
 )
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
-from shapewatch.tracing.record.meta import Start
+from shapewatch.tracing.record.meta import ProbeStart
 from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.shared import THREADS_NOTE
@@ -223,7 +223,7 @@ def trace(
     varied = names_to_vary(given, build, axes)
     others, notes = list[OtherRun](), list[str]()
     things = (build or model, inputs, options) if varied else ()
-    start = Start(model, *things)
+    start = ProbeStart(model, *things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
         parts = partial(resized_parts, *ran, axes or [], build)

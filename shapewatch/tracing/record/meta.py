@@ -32,7 +32,7 @@ def is_large(thing: Any) -> bool:
     return large and thing.is_floating_point() and thing.is_cpu
 
 
-class Start:
+class ProbeStart:
     """What a model, or what makes it, and other things held when this was
     made: where each probe starts.
 
