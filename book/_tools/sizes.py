@@ -82,7 +82,7 @@ class Finder:
 
     def __init__(self, runs: list[Sizes]):
         columns = [with_channels(sizes) for sizes in runs]
-        self.dims = shape_namer(columns, columns[0] | {"C": "H*D"})
+        self.dims = ShapeNamer(columns, columns[0] | {"C": "H*D"})
 
     def text(self, what: str, numbers: Sequence[Any]) -> str:
         """Write numbers, or the axes of shapes, with the letters: one a run;
