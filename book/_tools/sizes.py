@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from shapewatch.tracing import Axis, Row, Trace, flops, trace
-from shapewatch.tracing.axes.names import Shapes, shape_namer
+from shapewatch.tracing.axes.names import ShapeNamer, Shapes
 from shapewatch.tracing.axes.sizes import Sizes, run_sizes
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visits
