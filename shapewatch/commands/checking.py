@@ -120,10 +120,13 @@ def own_names(module: ModuleType) -> list[str]:
 
 
 def from_file(place: str) -> ModuleType:
-    """Run a file as a module that imports what stands beside it."""
+    """Run a file, once, as a module that imports what stands beside it."""
     path = Path(place).resolve()
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
+    known: Any = sys.modules.get(path.stem)
+    if getattr(known, "__file__", "") == str(path):
+        return known
     sys.path.insert(0, str(path.parent))
     spec: Any = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)

@@ -1,5 +1,4 @@
-"""The command `trace`: the shapes of a model of one's own; and that with
-what `check` finds."""
+"""The command `trace`: shapes of a model of one's own; and with a report."""
 
 from argparse import Namespace
 from collections import Counter
@@ -15,7 +14,6 @@ from shapewatch.commands.checking import (
     report_on,
     write_text,
 )
-from shapewatch.properties import Report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, of_level
 from shapewatch.properties.subject import accepts_names
 from shapewatch.tracing import Trace, trace
@@ -37,8 +35,8 @@ def trace_and_check(args: Namespace) -> int:
     print(tree, flush=True)
     seen = report_on(args, model, inputs)
     for level in BROKEN, UNUSUAL:
-        if found := of_level(seen, level).findings:
-            print("", Report(found), sep="\n")
+        if (found := of_level(seen, level)).findings:
+            print("", found, sep="\n")
     counts = Counter(x.verdict for x in seen.findings)
     texts = (f"{n} {verdict}" for verdict, n in counts.items())
     print(f"\n{len(seen.findings)} checks: {', '.join(texts)}")
@@ -50,11 +48,10 @@ def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
     """Trace a model, with the names that were typed."""
     inputs, named = called_with(model, inputs)
     axes = by_name(args.axes, named) if named else args.axes
+    dims = sizes(args.dims)
     with torch.no_grad():
         try:
-            return trace(
-                model, *inputs, dims=sizes(args.dims), axes=axes, **named
-            )
+            return trace(model, *inputs, dims=dims, axes=axes, **named)
         except Exception as error:
             if seen := getattr(error, "trace", None):
                 notes = getattr(error, "__notes__", ())

@@ -17,9 +17,9 @@ from shapewatch.tracing.axes.sizes import (
     with_solved,
 )
 
+A_STRING = 'Write the names of a tensor\'s axes as a string, "B T".'
 # "B T" for each tensor in order, or by the names of parameters: {"ids": "B T",
 # "past": {"key": "B T D"}, "past.value": "B T D"}.
-A_STRING = 'Write the names of a tensor\'s axes as a string, "B T".'
 Names = str | Sequence[str | None] | Mapping[str, Any]
 
 
