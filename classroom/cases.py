@@ -1,9 +1,8 @@
-"""What an answer is tried on: drawn sizes, which are primes, and numbers; and
-shapes with the letters of these sizes."""
+"""What an answer is called with: drawn sizes, which are primes, and numbers;
+and shapes with the letters of these sizes."""
 
-import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 # Places along a sequence, channels and words; and what there is less of.
-LARGE_LETTERS, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
+LARGE, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
 LONG_AXES = set("TSCFV")
 
 Sizes = Mapping[str, int]
@@ -22,23 +21,25 @@ Sizes = Mapping[str, int]
 class Case:
     """What an answer is called with.
 
-    `sizes` gives the sizes of the axes by letter. `about` is empty for an
-    ordinary case; of one at the edge it says what is wrong with an answer
-    that fails it alone. An answer that is a class is built with `make`, in
-    evaluation mode, and given the parameters in `state`. With `within`, the
-    name of a part of a `Config`, the answer takes that part's place in a
-    translator, whose sizes `make` has and whose parameters `state` has. Where
-    `training` is True, what is built is in training mode: with a dropout of 1
-    it shows what goes through the dropout, since nothing else is left.
+    `sizes` gives the sizes of the axes by letter. `when` is empty for an
+    ordinary case; of one at the edge it says what is special. An answer that
+    is a class is built with `make`, in evaluation mode, and given the
+    parameters in `state`. With `within`, the name of a part of a `Config`,
+    the answer takes that part's place in a translator, whose sizes `make` has
+    and whose parameters `state` has. Where `training` is True, what is built
+    is in training mode: with a dropout of 1 it shows what goes through the
+    dropout, since nothing else is left. `without` names what the answer's
+    code may not use.
     """
 
     args: tuple[Any, ...] = ()
     sizes: Sizes = field(default_factory=dict)
-    about: str = ""
+    when: str = ""
     make: Mapping[str, Any] | None = None
     state: Mapping[str, Tensor] | None = None
     within: str = ""
     training: bool = False
+    without: tuple[str, ...] = ()
 
 
 class Draw:
@@ -52,23 +53,22 @@ class Draw:
         """A whole number from 0 on that is less than n."""
         return self.random.randrange(n)
 
-    def sizes(self, letters: str) -> dict[str, int]:
-        """A prime for each letter, all different: T, S, C, F and V are 5 or
-        more, the others 7 or less. "C=H*D" is a product of two of them."""
-        found: dict[str, int] = {}
-        words = letters.split()
-        # Who has fewer primes to choose from goes first; products are last.
-        for word in sorted(words, key=lambda w: ("=" in w, w in LONG_AXES)):
-            letter, _, product = word.partition("=")
-            if product:
-                found[letter] = math.prod(found[n] for n in product.split("*"))
-            else:
-                primes = LARGE_LETTERS if letter in LONG_AXES else SMALL
-                free = [n for n in primes if n not in found.values()]
-                found[letter] = self.random.choice(free)
-        return {word[0]: found[word[0]] for word in words}
+    def choice(self, *values: Any) -> Any:
+        """One of several values."""
+        return self.random.choice(values)
 
-    def numbers(self, *shape: int, scale: float = 1.0) -> Tensor:
+    def sizes(self, letters: Iterable[str]) -> dict[str, int]:
+        """A prime for each letter, all different: T, S, C, F and V are 5 or
+        more, the others 7 or less."""
+        found: dict[str, int] = {}
+        # Who has fewer primes to choose from goes first.
+        for letter in sorted(letters, key=lambda x: (x in LONG_AXES, x)):
+            primes = LARGE if letter in LONG_AXES else SMALL
+            free = [n for n in primes if n not in found.values()]
+            found[letter] = self.random.choice(free or LARGE)
+        return found
+
+    def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Standard normal numbers, times a scale."""
         return scale * torch.randn(shape, generator=self.generator)
 
@@ -84,11 +84,6 @@ class Draw:
     def flags(self, *shape: int, share: float = 0.6) -> Tensor:
         """True and False at random: this share of True."""
         return torch.rand(shape, generator=self.generator) < share
-
-    def parameters(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
-        """Random parameters by name; "__" in a name stands for a dot."""
-        items = shapes.items()
-        return {n.replace("__", "."): self.numbers(*s) for n, s in items}
 
 
 def named_shape(

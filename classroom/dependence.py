@@ -9,7 +9,6 @@ from torch import Tensor
 
 from classroom.cases import Case
 from classroom.exercise import Exercise
-from classroom.outcomes import Outcome
 
 # What a place along an axis is called.
 WORDS = {"B": "sentence", "H": "head", "V": "word"}
@@ -54,20 +53,15 @@ def perturb_input(args: tuple, i: int, axis: int, place: int) -> tuple:
 
 
 def wrong_dependence(
-    exercise: Exercise, case: Case, outcomes: Sequence[Outcome]
+    exercise: Exercise, values: Sequence[Any], right: Sequence[Any]
 ) -> Dependence | None:
     """Compare what depends on what with what should: None where that tells
-    nothing."""
-    trials = probes(exercise, case)
-    if not trials:
-        return None
-    i, axis, output = probed_axes(exercise)
-    right = [exercise.right(each) for each in (case, *trials)]
-    values = [outcomes[0].value, *(o.value for o in outcomes[-len(trials) :])]
+    nothing. The values are those of a case, and of its probes."""
     for value in values:
         if not isinstance(value, Tensor) or value.shape != right[0].shape:
             return None
-    seen, should = (dependences(x, output) for x in (values, right))
+    i, axis, output = probed_axes(exercise)
+    seen, should = (dependences([*x], output) for x in (values, right))
     if torch.equal(seen, should):
         return None
     letters = exercise.output[output], [*exercise.inputs.values()][i][axis]

@@ -10,26 +10,19 @@ from torch import Tensor
 from classroom.cases import Case, Sizes, letter_of, named_shape
 from classroom.exercise import Exercise
 from classroom.outcomes import Outcome
-from classroom.values import AXES, Strange, clean, plain_value
+from classroom.values import AXES, Strange, clean
 
 Number = Tensor | int | float
 SHOWN_SINGLY = 8  # values of a list, at most
 
 
-def agrees(exercise: Exercise, case: Case, outcome: Outcome) -> bool:
-    """Tell whether what came of a case is what should."""
-    if outcome.error:
-        return False
-    return equal(outcome.value, plain_value(exercise.right(case)), exercise)
-
-
-def equal(mine: Any, right: Any, exercise: Exercise) -> bool:
+def equal(mine: Any, right: Any, tolerance: float) -> bool:
     """Tell whether two values are the same, numbers up to rounding."""
     if isinstance(right, tuple):
         return (
             isinstance(mine, tuple)
             and len(mine) == len(right)
-            and all(equal(a, b, exercise) for a, b in zip(mine, right))
+            and all(equal(a, b, tolerance) for a, b in zip(mine, right))
         )
     if isinstance(right, Tensor) or type(right) in (int, float):
         if not isinstance(mine, Number):
@@ -39,7 +32,7 @@ def equal(mine: Any, right: Any, exercise: Exercise) -> bool:
             return False
         if is_whole(right) and not is_whole(mine):
             return False
-        return bool(equal_places(a, b, exercise.tolerance).all())
+        return bool(equal_places(a, b, tolerance).all())
     return type(mine) is type(right) and mine == right
 
 
@@ -70,61 +63,58 @@ def is_whole(value: Any) -> bool:
 
 
 def evidence(
-    exercise: Exercise, case: Case, outcome: Outcome
+    exercise: Exercise, case: Case, outcome: Outcome, right: Any
 ) -> tuple[str, str]:
-    """Say what can be seen of a wrong outcome, and in a few words."""
+    """Say in a few words what is wrong with an outcome, without any number of
+    it, and then what can be seen."""
     if outcome.error == "TookTooLong":
-        return f"{outcome.says}: is there a loop that never ends", "too slow"
+        return "too slow: is there a loop that never ends?", outcome.says
+    if outcome.error == "ForbiddenMeans":
+        return outcome.says, ""
     if outcome.error:
-        label = f"stopped with {outcome.error}"
-        return f"{outcome.error}: {outcome.says}", label
-    mine, right = outcome.value, plain_value(exercise.right(case))
+        return f"it stopped with {outcome.error}", outcome.says
+    mine = outcome.value
     if exercise.kind == "shape":
         whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
         if whole and len(mine) <= AXES:
-            says = shapes_text(mine, right, case, exercise.output)
-            return says, "wrong shape"
+            return "wrong shape", shapes_text(mine, right, case, exercise)
         says = f"expected a shape, such as (2, 8, 12), got {value_text(mine)}"
-        return says, "no shape"
+        return "no shape", says
     if not (isinstance(right, tuple) and isinstance(mine, tuple)):
-        return value_evidence(exercise, case, mine, right, exercise.output)
+        return value_evidence(exercise, case, mine, right)
     if len(mine) != len(right):
         says = f"got {len(mine)} values, expected {len(right)}"
-        return says, "wrong number of values"
+        return "wrong number of values", says
     pairs = enumerate(zip(mine, right))
-    i = next(i for i, (a, b) in pairs if not equal(a, b, exercise))
-    says, label = value_evidence(exercise, case, mine[i], right[i], ())
-    return f"value {i} of {len(right)}: {says}", label
+    tolerance = exercise.tolerance
+    i = next(i for i, (a, b) in pairs if not equal(a, b, tolerance))
+    says, seen = value_evidence(exercise, case, mine[i], right[i])
+    return says, f"value {i} of {len(right)}: {seen}"
 
 
 def value_evidence(
-    exercise: Exercise,
-    case: Case,
-    mine: Any,
-    right: Any,
-    letters: Sequence[str],
+    exercise: Exercise, case: Case, mine: Any, right: Any
 ) -> tuple[str, str]:
-    """Compare one value with the right one, whose axes have these letters:
-    its type, shape, numbers."""
+    """Compare one value with the right one: its type, shape, numbers."""
     if type(right) is type(mine) and not isinstance(right, Number):
-        return f"{value_text(mine)} is not right", "wrong value"
+        return "wrong value", f"{value_text(mine)} is not right"
     wanted = Tensor if getattr(right, "ndim", 0) else Number
     if not isinstance(right, Number) or not isinstance(mine, wanted):
         says = f"expected {type_text(right)}, got {value_text(mine)}"
-        return says, "wrong type"
+        return "wrong type", says
     a, b = torch.as_tensor(mine), torch.as_tensor(right)
     if a.shape != b.shape:
-        return shapes_text(a.shape, b.shape, case, letters), "wrong shape"
+        return "wrong shape", shapes_text(a.shape, b.shape, case, exercise)
     if kind(a) != kind(b):
-        return f"expected {kind(b)}, got {kind(a)}", "wrong type"
+        return "wrong type", f"expected {kind(b)}, got {kind(a)}"
     if is_whole(right) and not is_whole(mine):
-        return f"expected whole numbers, got {a.dtype}", "wrong type"
+        return "wrong type", f"expected whole numbers, got {a.dtype}"
     if not b.ndim and not case.args:
-        return f"{number_text(a)} is not it", "wrong value"
+        return "wrong value", f"{number_text(a)} is not it"
     tensors = zip(exercise.inputs, case.args)
     inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
-    says = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
-    return says, "wrong values"
+    seen = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
+    return "wrong values", seen
 
 
 def value_text(value: Any) -> str:
@@ -162,12 +152,12 @@ def number_text(value: Tensor | float | bool) -> str:
 
 
 def shapes_text(
-    mine: Sequence[int], right: Sequence[int], case: Case, letters: Any
+    mine: Sequence[int], right: Sequence[int], case: Case, exercise: Exercise
 ) -> str:
     """Write both shapes, and how they differ."""
     return (
         f"got {named_shape(mine, case.sizes)}, expected "
-        f"{named_shape(right, case.sizes, letters)}: "
+        f"{named_shape(right, case.sizes, exercise.output)}: "
         f"{shape_difference(mine, right, case.sizes)}"
     )
 

@@ -1,14 +1,16 @@
-"""What an exercise is: what it is tried on, and the mistakes it knows."""
+"""What an exercise is, and where exercises are found: data beside the
+chapters, in TOML, with the statements in the notebooks."""
 
-import importlib
-import pkgutil
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from functools import cache, lru_cache
-from typing import Any, ClassVar
-
-from classroom.cases import Case, Draw
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 KINDS = {
     "shape": "predict the shape",
@@ -19,49 +21,68 @@ KINDS = {
     "ablation": "measure what a change does",
     "explain": "explain",
 }
+# Where the data lie: in the package that notebooks fetch, or in a copy of the
+# repository. Homework lies packed, so that no search finds its answers.
+SHELVES = (
+    Path(__file__).parent / "exercises",
+    Path(__file__).parents[1] / "chapters" / "exercises",
+)
+HOMEWORK, STORED = "homework.zip", "homework.json"
+SECTION = re.compile(r"^## (?:\d+ · )?([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
+CHECK = re.compile(r'\bcheck\("(\w+)"')
+CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n)?(.*?)^```", re.M | re.S)
+SOLUTION = re.compile(r"<summary>A solution.*?```python\n(.*?)```", re.S)
 
-Switches = Mapping[str, Mapping[str, str]]
+Rows = tuple[tuple[str, ...], ...]
 
 
+@dataclass(frozen=True)
 class Exercise:
-    """One exercise. A subclass says what it asks, draws the cases that an
-    answer is tried on, and has one implementation with switches.
+    """One exercise, as its section in the TOML and in the notebook say it.
 
-    `switches` has for each switch its positions, and for each position what
-    is wrong with it: "" for the right one. `answer` computes what comes out
-    with the switches so set; the setting that gives what a student's code
-    gives names the mistakes in it. `axes` names the axes of what goes in and
-    comes out, as in "q: B H T D, k: B H S D -> B H T S". An `assignable`
-    one has no solution in the book; a `rubric` is for a person who reads
-    an explanation. `dependence` asks what depends on what: "v 2 -> 2"
-    changes axis 2 of the input v bit by bit, and sees which places along
-    axis 2 of the result move.
+    `right` is the code of a right answer, as a student would write it: the
+    solution that unfolds in the notebook, or what the section gives. An edit
+    is a mistake: what stands in that code and what would stand there instead
+    (one pair or several), and a sentence that says what is wrong with it. An
+    empty text is replaced by a line at the end.
+
+    `axes` names what goes in and comes out, as in "q: B H T D, pad: -> B T".
+    `sizes` and `draw` are lines of Python that draw it: see trials.py. There
+    are `cases` ordinary ones, or three. Each of `edges` says what is special about an input, and has the lines that
+    make it so after the others. A class is built with `make`, the arguments
+    of a call. `without` names what an answer may not use. `dependence` asks
+    what depends on what: "v 2 -> 2" changes axis 2 of the input v bit by bit,
+    and sees which places along axis 2 of the result move. Homework has no
+    solution in the book; a `rubric` is for a person who reads.
     """
 
-    chapter: ClassVar[int]
-    title: ClassVar[str]
-    kind: ClassVar[str]
-    minutes: ClassVar[int]
-    level: ClassVar[int]
-    teaches: ClassVar[str]
-    axes: ClassVar[str] = ""
-    dependence: ClassVar[str] = ""
-    assignable: ClassVar[bool] = False
-    tolerance: ClassVar[float] = 1e-4
-    rubric: ClassVar[tuple[str, ...]] = ()
-    switches: ClassVar[Switches] = {}
-    answer: Callable[..., Any]
-
-    @property
-    def name(self) -> str:
-        """The name of the exercise, and of its answer in the notebook."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+    name: str
+    chapter: int
+    title: str
+    kind: str
+    minutes: int
+    level: int
+    teaches: str
+    axes: str = ""
+    sizes: str = ""
+    draw: str = ""
+    cases: int = 0
+    edges: Rows = ()
+    make: str = ""
+    right: str = ""
+    edits: Rows = ()
+    names: str = ""
+    without: tuple[str, ...] = ()
+    dependence: str = ""
+    tolerance: float = 1e-4
+    rubric: tuple[str, ...] = ()
+    assignable: bool = False
 
     @property
     def inputs(self) -> dict[str, list[str]]:
         """The names of what goes in, each with the letters of its axes."""
         left = self.axes.partition("->")[0].split(",")
-        named = (part.partition(":") for part in left if ":" in part)
+        named = (part.partition(":") for part in left if part.strip())
         return {name.strip(): letters.split() for name, _, letters in named}
 
     @property
@@ -69,42 +90,89 @@ class Exercise:
         """The letters of the axes of what comes out."""
         return self.axes.partition("->")[2].split()
 
-    def cases(self, draw: Draw) -> Iterable[Case]:
-        """Draw what an answer is tried on; once, where nothing is drawn."""
-        return [Case()]
 
-    def right(self, case: Case) -> Any:
-        """Compute what should come out of a case."""
-        return self.answer(case, **flawless(self.switches))
-
-
-@lru_cache(32)
-def draw_cases(exercise: Exercise, seed: int | str) -> tuple[Case, ...]:
-    """Draw the cases of a seed, and keep them for a while; who calls an
-    answer with them takes copies."""
-    return tuple(exercise.cases(Draw(f"{exercise.name} {seed}")))
-
-
-def flawless(switches: Switches) -> dict[str, str]:
-    """The position of each switch in which nothing is wrong."""
-    return {
-        switch: next(name for name in positions if not positions[name])
-        for switch, positions in switches.items()
-    }
+def shelf() -> Path:
+    """Find the folder of the exercises."""
+    return next(x for x in SHELVES if any(x.glob("*.md")))
 
 
 @cache
 def exercises() -> dict[str, Exercise]:
-    """List every exercise of the book by its name, chapter by chapter."""
-    shelf = importlib.import_module("classroom.exercises")
+    """List every exercise of the book by its name, chapter by chapter, in the
+    order of the notebooks."""
     found: dict[str, Exercise] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(shelf.__path__)):
-        names = vars(importlib.import_module(f"{shelf.__name__}.{module}"))
-        for kind in names.values():
-            own = getattr(kind, "__module__", "").endswith(f".{module}")
-            if own and isinstance(kind, type) and issubclass(kind, Exercise):
-                found[kind().name] = kind()
+    for statements, *tables in chapter_tables():
+        sections = dict(notebook_sections(statements.read_text("utf8")))
+        common = "".join(table.pop("names", "") for table, _ in tables)
+        own: dict[str, Exercise] = {}
+        for table, packed in tables:
+            for name, data in table.items():
+                data = {"assignable": packed, "names": common} | data
+                own[name] = read_exercise(name, data, statements, sections)
+        found |= {name: own[name] for name in sections if name in own}
     return found
+
+
+def chapter_tables() -> Iterator[tuple[Any, ...]]:
+    """Give the notebook of each chapter, and the tables of its exercises,
+    each with whether it is homework."""
+    folder, packed = shelf(), {}
+    if (folder / HOMEWORK).exists():
+        with zipfile.ZipFile(folder / HOMEWORK) as files:
+            for name in files.namelist():
+                packed[name[:2]] = tomllib.loads(files.read(name).decode())
+    elif (folder / STORED).exists():
+        packed = json.loads((folder / STORED).read_text("utf8"))["tables"]
+    for statements in sorted(folder.glob("[0-9]*.md")):
+        file = statements.with_suffix(".toml")
+        tables = []
+        if file.exists():
+            tables.append((tomllib.loads(file.read_text("utf8")), False))
+        if own := packed.get(statements.name[:2]):
+            tables.append((own, True))
+        yield statements, *tables
+
+
+def notebook_sections(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Give of each exercise in a notebook its name, and with it its title,
+    the solution that unfolds, and the cell of imports."""
+    imports = CELL.findall(text)[1]
+    for title, body in SECTION.findall(text):
+        for name in CHECK.findall(body)[:1]:
+            solution = "\n".join(SOLUTION.findall(body))
+            yield name, (title.strip(), solution, imports)
+
+
+def read_exercise(
+    name: str, data: dict[str, Any], file: Path, sections: Mapping[str, Any]
+) -> Exercise:
+    """Read what a table says of an exercise.
+
+    Raises ValueError for a key that means nothing, and for an exercise that
+    has no section in the notebook.
+    """
+    if name not in sections:
+        raise ValueError(
+            f'{name}: no section of {file.name} calls check("{name}", …): '
+            "write its statement there, or name it as the section does."
+        )
+    title, solution, imports = sections[name]
+    data = {"title": title, "right": solution} | data | data.get("about", {})
+    data |= {"names": f"{imports}\n{data['names']}"}
+    data |= {"name": name, "chapter": int(file.name[:2])}
+    data.pop("about", None)
+    known = {field.name for field in fields(Exercise)}
+    if strange := {*data} - known:
+        raise ValueError(
+            f"{name}: {', '.join(sorted(strange))}: an exercise has "
+            f"{', '.join(sorted(known))}."
+        )
+    return Exercise(**{key: frozen(value) for key, value in data.items()})
+
+
+def frozen(value: Any) -> Any:
+    """Make tuples of lists."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
 def exercise(name: str) -> Exercise:

@@ -93,7 +93,7 @@ def runs_of(
     or import something."""
     cases = {
         each.name: [
-            to_json(replace(case, about=""))  # what it is about stays here
+            to_json(replace(case, when=""))  # what is special stays here
             for case in all_cases(each, assignment.draw)
         ]
         for each in assignment.exercises

@@ -1,35 +1,37 @@
-"""Judging: what came of an answer, against the exercise's mistakes."""
+"""Judging: what came of an answer, against what should, and against what
+comes of the exercise's mistakes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from classroom.cases import Case
-from classroom.dependence import Dependence, probes, wrong_dependence
-from classroom.evidence import agrees, equal, evidence
-from classroom.exercise import Exercise, draw_cases, flawless
+from classroom.dependence import Dependence, wrong_dependence
+from classroom.evidence import equal, evidence
+from classroom.exercise import Exercise
 from classroom.outcomes import Outcome, run_on_cases
-from classroom.values import Strange, plain_value
+from classroom.stored import find_trial
+from classroom.trials import Mistake, Trial, fingerprint, same_print
+from classroom.values import Strange
 
-PART = 0.5  # of the points, for an answer that has one mistake
+PART = 0.5  # of the points, for what is wrong only at an edge
 ENOUGH_WORDS = 15  # fewer are no explanation yet
-MISTAKES = 2  # that are looked for together, at most
-
-Pairs = Sequence[tuple[Case, Outcome]]
+RULE = (
+    "All points if it is right on every input that it is tried on. Half if "
+    "it is right on every ordinary input and wrong only at an edge (a row "
+    "that is all padding, a sentence of one word), or if it is right and "
+    "changes its input. Otherwise none."
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What is said of an answer.
 
-    `share` of the points is 1, ½ where one known mistake explains all or
-    only a case at the edge fails, 0, or None where a person has to read.
-    `mistakes` name what is wrong, the same words for all who did it; `says`
-    is for the student. `dependence` has a matrix, where it tells something:
+    `share` of the points is 1, ½ or 0 by the RULE, or None where a person
+    has to read. `mistakes` name what is wrong, the same words for all who
+    did it. `says` is for the student, and has no number of what came out;
+    `seen` has them. `dependence` has a matrix, where it tells something:
     which place of the result (its row) depends on which of the input.
     """
 
@@ -37,6 +39,7 @@ class Verdict:
     share: float | None
     says: str
     mistakes: tuple[str, ...] = ()
+    seen: str = ""
     dependence: Dependence | None = field(default=None, compare=False)
 
     @property
@@ -44,9 +47,14 @@ class Verdict:
         """Whether nothing is wrong."""
         return self.share == 1
 
+    @property
+    def text(self) -> str:
+        """All that can be said, with the numbers."""
+        return f"{self.says} ({sentence(self.seen)})" * bool(self.seen) or self.says
+
     def __str__(self) -> str:
         sign = "–" if self.share is None else "✗✓"[self.right]
-        return f"{sign} {self.name}: {self.says}"
+        return f"{sign} {self.name}: {self.text}"
 
 
 def try_answer(
@@ -58,10 +66,8 @@ def try_answer(
 
 
 def all_cases(exercise: Exercise, seed: int | str) -> list[Case]:
-    """List what an answer is called with: the cases, the first again, and
-    what shows what depends on what."""
-    cases = draw_cases(exercise, seed)
-    return [*cases, cases[0], *probes(exercise, cases[0])]
+    """List what an answer is called with."""
+    return [Case()] if exercise.rubric else find_trial(exercise, seed).calls
 
 
 def judge(
@@ -73,19 +79,22 @@ def judge(
     if is_unwritten(outcomes[0]):
         says = "not written yet: put your answer where the ... stands."
         return Verdict(exercise.name, 0, says, ("not written",))
-    pairs = list(zip(draw_cases(exercise, seed), outcomes))
-    ordinary = [pair for pair in pairs if not pair[0].about]
-    for case, outcome in ordinary:
-        if not agrees(exercise, case, outcome):
-            dependence = wrong_dependence(exercise, case, outcomes)
-            return wrong(exercise, ordinary, (case, outcome), dependence)
-    for case, outcome in pairs:
-        if case.about and not agrees(exercise, case, outcome):
-            seen, _ = evidence(exercise, case, outcome)
-            says = f"right on ordinary inputs, but {case.about}. "
-            says += f"({sentence(seen)})"
-            return Verdict(exercise.name, PART, says, (case.about,))
-    return side_effects(exercise, outcomes, len(pairs))
+    trial = find_trial(exercise, seed)
+    wrong = [
+        i
+        for i, outcome in enumerate(outcomes[: len(trial.cases)])
+        if not is_right(outcome, trial.wanted[i], exercise)
+    ]
+    if not wrong:
+        return side_effects(trial, outcomes)
+    return wrong_verdict(trial, outcomes, wrong)
+
+
+def is_right(outcome: Outcome, wanted: Any, exercise: Exercise) -> bool:
+    """Tell whether what came of a case is what should."""
+    return not outcome.error and equal(
+        outcome.value, wanted, exercise.tolerance
+    )
 
 
 def is_unwritten(outcome: Outcome) -> bool:
@@ -96,91 +105,97 @@ def is_unwritten(outcome: Outcome) -> bool:
     )
 
 
-def wrong(
-    exercise: Exercise,
-    ordinary: Pairs,
-    pair: tuple[Case, Outcome],
-    dependence: Dependence | None,
+def wrong_verdict(
+    trial: Trial, outcomes: Sequence[Outcome], wrong: Sequence[int]
 ) -> Verdict:
-    """Name the mistakes if they are known, else what can be seen."""
-    known = known_mistakes(exercise, ordinary)
-    seen, label = evidence(exercise, *pair)
-    if not known:
-        says = sentence(f"{seen}. {dependence.says if dependence else ''}")
-        return Verdict(exercise.name, 0, says, (label,), dependence)
-    part = len(known) == 1 and earns_part(exercise, ordinary)
-    says = f"{'; and '.join(known)}. ({sentence(seen)})"
-    return Verdict(exercise.name, PART * part, says, known, dependence)
+    """Name the mistakes that explain the answer, if any known ones do, and
+    say what can be seen."""
+    each, i = trial.exercise, wrong[0]
+    case = trial.cases[i]
+    known = known_mistakes(trial, outcomes)
+    label, seen = evidence(each, case, outcomes[i], trial.wanted[i])
+    says, dependence = sentence("; and ".join(known) or label), None
+    if case.when:
+        says = f"right on ordinary inputs, but not for {case.when}: {says}"
+    elif not known and (dependence := dependence_of(trial, outcomes)):
+        says = f"{says} {sentence(dependence.says)}"
+    return Verdict(
+        each.name,
+        PART if case.when else 0,
+        says,
+        known or (f"{label}, for {case.when}" if case.when else label,),
+        seen,
+        dependence,
+    )
 
 
-def earns_part(exercise: Exercise, pairs: Pairs) -> bool:
-    """Tell whether an answer with a known mistake has a part of the points:
-    not a bug that was left as it is, no value that was guessed, and nothing
-    that is the same whatever goes in."""
-    if exercise.kind == "bug" or not pairs[0][0].args:
-        return False
-    values = [outcome.value for _, outcome in pairs]
-    numbers = [x.double().flatten() for x in values if isinstance(x, Tensor)]
-    if len(numbers) < len(values):
-        return len({repr(value) for value in values}) > 1
-    return len(torch.cat(numbers).nan_to_num(0.5).unique()) > 1
+def dependence_of(
+    trial: Trial, outcomes: Sequence[Outcome]
+) -> Dependence | None:
+    """Compare what depends on what, where the exercise asks that."""
+    n = len(trial.cases)
+    if not trial.probes:
+        return None
+    values = [o.value for o in (outcomes[0], *outcomes[n + 1 :])]
+    right = trial.wanted[0], *trial.wanted[n:]
+    return wrong_dependence(trial.exercise, values, right)
 
 
 def sentence(text: str) -> str:
     """End a text with one full stop."""
-    return f"{text.rstrip('. ')}."
+    return text if text.endswith("?") else f"{text.rstrip('. ')}."
 
 
-def known_mistakes(exercise: Exercise, pairs: Pairs) -> tuple[str, ...]:
-    """Find the fewest switches whose positions give just what came."""
-    if any(outcome.error for _, outcome in pairs):
-        return ()
-    for choice in settings(exercise):
-        if all(gives(exercise, choice, *pair) for pair in pairs):
-            names = (exercise.switches[s][name] for s, name in choice.items())
-            return tuple(filter(None, names))
+def known_mistakes(
+    trial: Trial, outcomes: Sequence[Outcome]
+) -> tuple[str, ...]:
+    """Find the fewest mistakes that give just what came of all cases; or of
+    the ordinary ones, where something else is wrong at an edge."""
+    prints = [
+        None if outcome.error else fingerprint(outcome.value)
+        for outcome in outcomes[: len(trial.cases)]
+    ]
+    right = [fingerprint(x) for x in trial.wanted[: len(prints)]]
+    tolerance = trial.exercise.tolerance
+    changed = [i for i in trial.ordinary if not same_print(prints[i], right[i], tolerance)]
+    for places in range(len(prints)), trial.ordinary if changed else ():
+        for mistakes in (lambda: trial.single), (lambda: trial.double):
+            if found := explanations(mistakes(), prints, places, tolerance):
+                return found
     return ()
 
 
-def settings(exercise: Exercise) -> Iterator[dict[str, str]]:
-    """List the settings with one mistake, then those with two."""
-    right = flawless(exercise.switches)
-    faults = {
-        switch: [name for name, fault in positions.items() if fault]
-        for switch, positions in exercise.switches.items()
+def explanations(
+    mistakes: Sequence[Mistake],
+    prints: Sequence[Any],
+    places: Sequence[int],
+    tolerance: float,
+) -> tuple[str, ...]:
+    """Give the sentences of the mistake that explains what came in these
+    places: none where several different ones do."""
+    found = {
+        sentences
+        for sentences, known in mistakes
+        if places
+        and all(same_print(prints[i], known[i], tolerance) for i in places)
     }
-    for n in range(1, MISTAKES + 1):
-        for some in combinations(faults, n):
-            for names in product(*(faults[switch] for switch in some)):
-                yield right | dict(zip(some, names))
+    return found.pop() if len(found) == 1 else ()
 
 
-def gives(
-    exercise: Exercise, choice: dict[str, str], case: Case, outcome: Outcome
-) -> bool:
-    """Tell whether an exercise so set gives what came of a case."""
-    try:
-        value = plain_value(exercise.answer(case, **choice))
-    except (RuntimeError, ValueError, IndexError):
-        return False  # this mistake cannot be made on this case
-    return equal(outcome.value, value, exercise)
-
-
-def side_effects(
-    exercise: Exercise, outcomes: list[Outcome], n: int
-) -> Verdict:
+def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:
     """Say that all is right, or what else the code did."""
+    name, n = trial.exercise.name, len(trial.cases)
     changed = sorted({i for outcome in outcomes[:n] for i in outcome.changed})
-    names = [*exercise.inputs] or [f"argument {i}" for i in range(9)]
+    names = [*trial.exercise.inputs]
     if changed:
         told = ", ".join(names[i] for i in changed if i < len(names))
         says = f"right, but it changes its input in place: {told}."
-        return Verdict(exercise.name, PART, says, ("changes its input",))
-    if not equal(outcomes[n].value, outcomes[0].value, exercise):
+        return Verdict(name, PART, says, ("changes its input",))
+    if not is_right(outcomes[n], trial.wanted[0], trial.exercise):
         says = "right once, but a second call with the same input gives "
         says += "something else: is there a random number, or a dropout?"
-        return Verdict(exercise.name, PART, says, ("gives it once only",))
-    return Verdict(exercise.name, 1, "right.")
+        return Verdict(name, 0, says, ("gives it once only",))
+    return Verdict(name, 1, "right.")
 
 
 def to_read(exercise: Exercise, value: Any) -> Verdict:

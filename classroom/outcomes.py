@@ -11,13 +11,12 @@ import traceback
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from classroom.blocks import blocks_around
 from classroom.cases import Case, named_shape
 from classroom.values import plain_value
 from tformer_lite.model.config import tiny_translator
@@ -50,21 +49,25 @@ class Outcome:
 def run_on_cases(answer: Any, cases: list[Case]) -> list[Outcome]:
     """Call an answer with each case. What is no function is its own value."""
     outcomes = []
-    for case in cases:
-        outcomes.append(call_on_copies(answer, case))
+    for number, case in enumerate(cases):
+        outcomes.append(call_on_copies(answer, case, number))
         if outcomes[-1].error == "TookTooLong":
             break
     late = Outcome(error="NotTried", says="an earlier call took too long")
     return outcomes + [late] * (len(cases) - len(outcomes))
 
 
-def call_on_copies(answer: Any, case: Case) -> Outcome:
-    """Call an answer with copies of what a case has."""
+def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
+    """Call an answer with copies of what a case has, and random numbers of
+    a seed: another call has others."""
     if not callable(answer):
         return Outcome(plain_value(answer))
+    if used := used_names(answer) & {*case.without}:
+        says = f"do it without {', '.join(sorted(used))}"
+        return Outcome(error="ForbiddenMeans", says=says)
     args, said = copy.deepcopy(case.args), CharacterCount()
     try:
-        with own_seed(), contextlib.redirect_stdout(said), time_limit(SECONDS):
+        with own_seed(seed), contextlib.redirect_stdout(said), time_limit(SECONDS):
             value = plain_value(build_answer(answer, case)(*args))
     except (KeyboardInterrupt, GeneratorExit):
         raise
@@ -75,11 +78,40 @@ def call_on_copies(answer: Any, case: Case) -> Outcome:
     return Outcome(value, changed=tuple(changed), printed=said.count)
 
 
+def used_names(answer: Any) -> set[str]:
+    """List the names in the code of an answer, and of the functions beside it
+    that it uses."""
+    left, found, seen = [answer], set[str](), set[int]()
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, type):
+            left += [x for x in vars(one).values() if callable(x)]
+        elif isinstance(one, FunctionType):
+            names = code_names(one.__code__)
+            beside = (one.__globals__.get(name) for name in names)
+            left += [x for x in beside if written_beside(x, one)]
+            found |= names
+    return found
+
+
+def code_names(code: CodeType) -> set[str]:
+    """List the names in code, and in the functions inside it."""
+    inner = (x for x in code.co_consts if isinstance(x, CodeType))
+    return {*code.co_names}.union(*map(code_names, inner))
+
+
+def written_beside(value: Any, function: FunctionType) -> bool:
+    """Tell whether a function or class stands in the same notebook."""
+    own = isinstance(value, type | FunctionType)
+    return own and value.__module__ == function.__module__
+
+
 def build_answer(answer: Any, case: Case) -> Any:
     """Build what is called: the answer, or what it is a class of."""
     if case.within:
-        if case.within == "residual":
-            answer = blocks_around(answer)
         config = replace(tiny_translator, **(case.make or {}))
         answer = EncoderDecoder(replace(config, **{case.within: answer}))
     elif case.make is not None:
@@ -112,12 +144,12 @@ def load_parameters(module: nn.Module, state: Mapping[str, Tensor]) -> None:
 
 
 @contextlib.contextmanager
-def own_seed() -> Iterator[None]:
+def own_seed(seed: int = 0) -> Iterator[None]:
     """Leave the random numbers and the settings of torch as they were."""
     settings = torch.is_grad_enabled(), torch.get_default_dtype()
     ahead = torch.default_generator.get_state()
     try:  # torch.manual_seed writes down the whole stack, for a GPU
-        torch.default_generator.manual_seed(0)
+        torch.default_generator.manual_seed(seed)
         yield
     finally:
         torch.default_generator.set_state(ahead)

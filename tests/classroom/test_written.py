@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from classroom import outcomes
-from classroom.evidence import equal
-from classroom.exercise import draw_cases, exercise, exercises, flawless
+from classroom.exercise import exercise, exercises
 from classroom.judging import try_answer
-from classroom.values import plain_value
+from classroom.trials import answer_of, draw_trial
 from tests.helpers.answers import (
     Answer,
     homework,
@@ -28,6 +28,7 @@ from tests.helpers.answers import (
 # `make answers` tries all of them on twenty seeds, and every small fault.
 ALL = "ANSWERS" in os.environ
 SEEDS = range(20 if ALL else 3)
+MANY = 1000 if ALL else 100
 WRITTEN = [*written_answers(), *solutions()]
 CODED = [name for name, each in exercises().items() if not each.rubric]
 each_exercise = pytest.mark.parametrize("name", CODED)
@@ -195,28 +196,42 @@ def test_a_right_answer_with_a_small_fault_in_it_fails(name, monkeypatch):
     assert sorted({*lived} - survivors()) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CODED)
-def test_each_mistake_of_an_exercise_can_be_told_from_right(name):
-    """Every position of every switch gives another result than the right
-    one, in some ordinary case: else it would name what nobody did."""
+# --- What is drawn --------------------------------------------------------
+
+
+@pytest.mark.full
+@each_exercise
+def test_no_size_and_no_number_is_the_same_in_all_ordinary_cases(name):
     each = exercise(name)
-    for switch, positions in each.switches.items():
-        for position, fault in positions.items():
-            if fault:
-                assert differs(each, {switch: position}), (switch, position)
+    draw = draw_trial.__wrapped__  # without keeping a thousand of them
+    for seed in range(MANY if each.inputs else 0):
+        trial = draw(each, f"many {seed}")
+        ordinary = [trial.cases[i] for i in trial.ordinary]
+        for key in ordinary[0].sizes:
+            assert len({case.sizes[key] for case in ordinary}) > 1, key
+        for column in zip(*(case.args for case in ordinary)):
+            if not isinstance(column[0], torch.Tensor | list | tuple):
+                if not callable(column[0]):
+                    assert len({*map(repr, column)}) > 1, column
 
 
-def differs(each, choice) -> bool:
-    """Whether a switch moved gives another result in an ordinary case."""
-    moved = flawless(each.switches) | choice
-    for case in draw_cases(each, "differs"):
-        if case.about:
-            continue
-        try:
-            value = plain_value(each.answer(case, **moved))
-        except (RuntimeError, ValueError, IndexError):
-            return True
-        if not equal(value, plain_value(each.right(case)), each):
-            return True
-    return False
+@pytest.mark.full
+@each_exercise
+def test_each_mistake_is_told_from_right_and_from_the_others(name):
+    each = exercise(name)
+    for edit in each.edits:
+        for seed in SEEDS:
+            verdict = try_answer(each, answer_of(each, (edit,)), seed)
+            assert not verdict.right, edit
+            assert verdict.mistakes == (edit[-1],), (edit, verdict)
+
+
+def test_nine_wrong_answers_of_ten_get_a_sentence_of_their_own():
+    wrong = [a for a in WRITTEN if not a.right]
+    known = {e[-1] for each in exercises().values() for e in each.edits}
+    unnamed = []
+    for answer in wrong:
+        verdict = try_answer(exercise(answer.exercise), answer.value(), 0)
+        if not known & {*verdict.mistakes}:
+            unnamed.append((answer.exercise, str(verdict)))
+    assert len(unnamed) <= len(wrong) / 10, unnamed

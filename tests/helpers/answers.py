@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 import nbformat
 
-from classroom.exercise import exercise
+from classroom.exercise import (
+    exercise,
+    exercises,
+    notebook_sections,
+    shelf,
+)
 from tests.helpers.project import EXERCISES, ROOT
 
 FOLDER = ROOT / "tests" / "classroom"
 SURVIVORS = "survivors.toml"
 PACKED = FOLDER / "assignable.zip"
-SOLUTION = re.compile(
-    r"<summary>A solution.*?</summary>.*?```python\n(.*?)```", re.DOTALL
-)
 CHECK = re.compile(r'check\("(\w+)"')
 
 
@@ -113,15 +115,10 @@ def solutions() -> list[Answer]:
     """List the solutions that unfold in the notebooks, each after what its
     notebook imports."""
     return [
-        Answer(name, "", f"{imports(name)}\n{code}")
-        for name, part in sections().items()
-        for code in SOLUTION.findall(part)
+        Answer(name, "", f"{imports}\n{code}")
+        for file in sorted(shelf().glob("[0-9]*.md"))
+        for name, (_, code, imports) in notebook_sections(
+            file.read_text("utf8")
+        )
+        if code and name in exercises() and not exercise(name).rubric
     ]
-
-
-def imports(name: str) -> str:
-    """Give the cell of the notebook of an exercise that imports."""
-    chapter = exercise(name).chapter
-    cells = nbformat.read(EXERCISES[chapter], as_version=4).cells
-    code = [cell.source for cell in cells if cell.cell_type == "code"]
-    return code[1]
