@@ -30,7 +30,9 @@ SHELVES = (
 HOMEWORK, STORED = "homework.zip", "homework.json"
 SECTION = re.compile(r"^## (?:\d+ · )?([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 CHECK = re.compile(r'\bcheck\("(\w+)"')
-CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n)?(.*?)^```", re.M | re.S)
+CELL = re.compile(
+    r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n)?(.*?)^```", re.M | re.S
+)
 SOLUTION = re.compile(r"<summary>A solution.*?```python\n(.*?)```", re.S)
 
 Rows = tuple[tuple[str, ...], ...]

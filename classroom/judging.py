@@ -9,9 +9,10 @@ from classroom.cases import Case
 from classroom.dependence import Dependence, wrong_dependence
 from classroom.evidence import equal, evidence
 from classroom.exercise import Exercise
+from classroom.mistakes import Mistake, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
-from classroom.trials import Mistake, Trial, fingerprint, same_print
+from classroom.trials import Trial
 from classroom.values import Strange
 
 PART = 0.5  # of the points, for what is wrong only at an edge
@@ -50,7 +51,10 @@ class Verdict:
     @property
     def text(self) -> str:
         """All that can be said, with the numbers."""
-        return f"{self.says} ({sentence(self.seen)})" * bool(self.seen) or self.says
+        return (
+            f"{self.says} ({sentence(self.seen)})" * bool(self.seen)
+            or self.says
+        )
 
     def __str__(self) -> str:
         sign = "–" if self.share is None else "✗✓"[self.right]
@@ -157,7 +161,11 @@ def known_mistakes(
     ]
     right = [fingerprint(x) for x in trial.wanted[: len(prints)]]
     tolerance = trial.exercise.tolerance
-    changed = [i for i in trial.ordinary if not same_print(prints[i], right[i], tolerance)]
+    changed = [
+        i
+        for i in trial.ordinary
+        if not same_print(prints[i], right[i], tolerance)
+    ]
     for places in range(len(prints)), trial.ordinary if changed else ():
         for mistakes in (lambda: trial.single), (lambda: trial.double):
             if found := explanations(mistakes(), prints, places, tolerance):

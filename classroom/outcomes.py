@@ -67,7 +67,11 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
         return Outcome(error="ForbiddenMeans", says=says)
     args, said = copy.deepcopy(case.args), CharacterCount()
     try:
-        with own_seed(seed), contextlib.redirect_stdout(said), time_limit(SECONDS):
+        with (
+            own_seed(seed),
+            contextlib.redirect_stdout(said),
+            time_limit(SECONDS),
+        ):
             value = plain_value(build_answer(answer, case)(*args))
     except (KeyboardInterrupt, GeneratorExit):
         raise

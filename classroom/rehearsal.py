@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from classroom.cases import named_shape
+from classroom.cases import Sizes, named_shape
 from classroom.exercise import Exercise
 from classroom.judging import Verdict, try_answer
+from classroom.mistakes import answer_of
 from classroom.stored import find_trial
-from classroom.trials import Trial, answer_of
+from classroom.trials import Trial
 
 SEEDS = 20
 
@@ -52,7 +53,7 @@ def case_line(trial: Trial, i: int) -> str:
     return f"{', '.join(given)} -> {wanted}"
 
 
-def value_line(value: object, sizes: dict, letters: list[str]) -> str:
+def value_line(value: object, sizes: Sizes, letters: list[str]) -> str:
     """Write a tensor's shape, or a short value."""
     if isinstance(value, Tensor):
         return named_shape(value.shape, sizes, letters)

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 from classroom.exercise import STORED, Exercise, exercises, shelf
-from classroom.trials import Mistake, Trial, draw_trial
+from classroom.mistakes import Mistake
+from classroom.trials import Trial, draw_trial
 from classroom.values import read_case, to_json
 
 SECRET = {"right", "edits", "sizes", "draw", "edges", "names", "make"}
@@ -64,9 +65,7 @@ def trial_json(trial: Trial) -> dict[str, Any]:
 def mistake_json(mistake: Mistake) -> list[Any]:
     """Write a mistake; six digits tell two of them apart."""
     sentences, prints = mistake
-    short = [
-        p and [p[0], [float(f"{x:.6g}") for x in p[1]]] for p in prints
-    ]
+    short = [p and [p[0], [float(f"{x:.6g}") for x in p[1]]] for p in prints]
     return [sentences, short]
 
 

@@ -9,11 +9,10 @@ flags (see cases.py), the stubs, and what the exercise's notebook imports.
 """
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -24,23 +23,21 @@ from classroom import stubs
 from classroom.cases import Case, Draw
 from classroom.dependence import probes
 from classroom.exercise import Exercise
-from classroom.outcomes import build_answer, own_seed
-from classroom.values import plain_value
+from classroom.mistakes import (
+    Mistake,
+    Names,
+    answer_of,
+    base_names,
+    fingerprint,
+    mistake_of,
+    same_print,
+    value_of,
+)
+from classroom.outcomes import build_answer
 
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
-HEAD = """\
-import math
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-"""
 SCALE = 0.4  # of the parameters of a layer
-
-Names = dict[str, Any]
-Spans = list[tuple[int, int, str]]
-# Sentences, and what comes of each case: None where that is an error.
-Mistake = tuple[tuple[str, ...], tuple[Any, ...]]
 
 
 @dataclass
@@ -111,135 +108,6 @@ def make_trial(exercise: Exercise, cases: tuple[Case, ...]) -> Trial:
     return Trial(exercise, cases, moved, wanted, single)
 
 
-# --- Right answers and mistakes -------------------------------------------
-
-
-@cache
-def base_names(text: str) -> Names:
-    """Give what an exercise's code can use: the notebook's imports, and the
-    lines that the exercises of its chapter share."""
-    names: Names = {"__name__": "exercise"}
-    exec(f"{HEAD}\n{text}", names)
-    return names
-
-
-@lru_cache(1024)
-def answer_of(exercise: Exercise, edits: tuple = ()) -> Any:
-    """Run the code of a right answer, with edits in it, and give the answer.
-
-    Raises ValueError for an edit of what does not stand there once, and for
-    code that defines no answer.
-    """
-    names = dict(base_names(exercise.names))
-    exec(edited_code(exercise, edits), names)
-    if exercise.name not in names:
-        raise ValueError(f"{exercise.name}: the right code defines no such name.")
-    return names[exercise.name]
-
-
-def edited_code(exercise: Exercise, edits: Sequence[tuple[str, ...]]) -> str:
-    """Write mistakes into the right code. Raises ValueError where two want
-    to change the same place."""
-    code, spans = exercise.right, []
-    for edit in edits:
-        spans += edit_spans(exercise, edit)
-    spans.sort()
-    for (_, end, _), (start, *_) in zip(spans, spans[1:]):
-        if start < end:
-            raise ValueError(f"{exercise.name}: two edits of one place.")
-    for start, end, text in reversed(spans):
-        code = code[:start] + text + code[end:]
-    return code
-
-
-def edit_spans(exercise: Exercise, edit: tuple[str, ...]) -> Spans:
-    """Find what an edit changes: places in the right code and the new text.
-
-    Raises ValueError where the old text stands there twice, or not at all.
-    """
-    code, spans = exercise.right, []
-    for before, after in zip(edit[:-1:2], edit[1:-1:2]):
-        if not before:
-            spans.append((len(code), len(code), f"\n{after}\n"))
-            continue
-        if code.count(before) != 1:
-            raise ValueError(
-                f"{exercise.name}: {before!r} stands {code.count(before)} "
-                f"times in the right code, and should once:\n{code}"
-            )
-        start = code.index(before)
-        spans.append((start, start + len(before), after))
-    return spans
-
-
-def mistake_of(
-    exercise: Exercise, edits: tuple[tuple[str, ...], ...], cases: Any
-) -> Mistake | None:
-    """Compute what comes of cases with these mistakes: None where they cannot
-    be made together."""
-    sentences = tuple(dict.fromkeys(edit[-1] for edit in edits))
-    try:
-        answer = answer_of(exercise, edits)
-    except Exception:
-        if len(edits) == 1:
-            raise
-        return None
-    return sentences, tuple(print_or_none(answer, case) for case in cases)
-
-
-def print_or_none(answer: Any, case: Case) -> Any:
-    """Give the fingerprint of what comes of a case, None for an error."""
-    try:
-        return fingerprint(value_of(answer, case))
-    except Exception:
-        return None
-
-
-def value_of(answer: Any, case: Case) -> Any:
-    """Call an answer of our own with copies of what a case has."""
-    if not callable(answer):
-        return plain_value(answer)
-    with own_seed():
-        built = build_answer(answer, case)
-        return plain_value(built(*copy.deepcopy(case.args)))
-
-
-def fingerprint(value: Any) -> tuple[str, tuple[float, ...]]:
-    """Give a value's form, and four sums over all its numbers: two values
-    that have both in common are the same, up to rounding."""
-    form, numbers = form_of(value)
-    if not numbers:
-        return form, ()
-    x = torch.cat([each.double().flatten() for each in numbers])
-    x = x.nan_to_num(1e30, 1e20, -1e20)
-    x = x.sign() * x.abs().log1p()
-    waves = torch.arange(1.0, len(x) + 1, dtype=torch.float64)
-    roots = torch.tensor([2.0, 3.0, 5.0, 7.0]).double().sqrt()
-    return form, tuple(((roots[:, None] * waves).cos() @ x).tolist())
-
-
-def form_of(value: Any) -> tuple[str, list[Tensor]]:
-    """Write what a value is, but for its numbers, and list these."""
-    if isinstance(value, tuple | dict):
-        parts = value.items() if isinstance(value, dict) else value
-        pairs = [form_of(part) for part in parts]
-        return f"({', '.join(f for f, _ in pairs)})", sum((n for _, n in pairs), [])
-    if isinstance(value, Tensor):
-        kind = "bool" if value.dtype == torch.bool else "numbers"
-        whole = value.ndim and kind != "bool" and not value.is_floating_point()
-        return f"{'whole ' * bool(whole)}{kind} {[*value.shape]}", [value]
-    if type(value) in (int, float):
-        return "numbers []", [torch.tensor(value)]
-    return repr(value), []
-
-
-def same_print(mine: Any, known: Any, tolerance: float) -> bool:
-    """Tell whether two fingerprints are the same."""
-    if mine is None or known is None or mine[0] != known[0]:
-        return False
-    return all(abs(a - b) <= 2 * tolerance + 1e-5 * abs(b) for a, b in zip(mine[1], known[1]))
-
-
 # --- Cases ----------------------------------------------------------------
 
 
@@ -254,7 +122,9 @@ def drawn_cases(exercise: Exercise, draw: Draw) -> Iterator[Case]:
         yield drawn_case(exercise, draw, when, *lines[-2:])
 
 
-def drawn_case(exercise: Exercise, draw: Draw, when: str = "", *lines: str) -> Case:
+def drawn_case(
+    exercise: Exercise, draw: Draw, when: str = "", *lines: str
+) -> Case:
     """Draw one case: the sizes, the inputs, what the edge changes, and then
     what a layer is built with."""
     sizing, special = ("", *lines)[-2:] if lines else ("", "")
@@ -284,15 +154,20 @@ def drawn_sizes(
     exercise: Exercise, draw: Draw, special: str
 ) -> tuple[dict[str, int], Names]:
     """Draw a size for each letter, and give the names that lines can use."""
-    texts = f"{exercise.draw}\n{exercise.sizes}\n{special}\nd({exercise.make})"
-    used = {n.id: n.ctx for n in ast.walk(ast.parse(texts)) if isinstance(n, ast.Name)}
-    given = {t.id for n in ast.walk(ast.parse(f"{exercise.sizes}\n{special}")) if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
-    axes = {x for letters in exercise.inputs.values() for x in letters} | {*exercise.output}
-    letters = {x for x in axes | {*used} if len(x) == 1 and x.isupper()}
-    names = base_names(exercise.names) | vars(stubs)
-    names |= {"draw": draw} | draw.sizes(letters - given)
-    exec(f"{exercise.sizes}\n{special}", names)
+    sizing = f"{exercise.sizes}\n{special}"
+    lines = f"{exercise.draw}\n{sizing}\ndict({exercise.make})"
+    axes = {*exercise.output}.union(*exercise.inputs.values())
+    letters = {x for x in axes | used_letters(lines) if x.isupper()}
+    names = base_names(exercise.names) | vars(stubs) | {"draw": draw}
+    names |= draw.sizes(letters - used_letters(sizing, ast.Store))
+    exec(sizing, names)
     return {x: names[x] for x in sorted(letters)}, names
+
+
+def used_letters(lines: str, how: type = ast.expr_context) -> set[str]:
+    """List the names of one letter in lines of Python."""
+    names = (x for x in ast.walk(ast.parse(lines)) if isinstance(x, ast.Name))
+    return {x.id for x in names if len(x.id) == 1 and isinstance(x.ctx, how)}
 
 
 def size_of(axis: str, sizes: Mapping[str, int]) -> int:
@@ -316,7 +191,11 @@ def case_in_model(exercise: Exercise, draw: Draw, case: Case) -> Case:
     sentences."""
     sizes = draw.sizes("BSTVHDF")
     sizes["C"] = sizes["H"] * sizes["D"]
-    make = {"vocab_size": sizes["V"], "d_model": sizes["C"], "max_len": 20 + draw.below(9)}
+    make = {
+        "vocab_size": sizes["V"],
+        "d_model": sizes["C"],
+        "max_len": 20 + draw.below(9),
+    }
     make |= {"n_heads": sizes["H"], "d_ff": sizes["F"]}
     ids = [draw.ids(sizes["B"], sizes[x], below=sizes["V"]) for x in "ST"]
     for each in ids:

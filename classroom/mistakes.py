@@ -1,0 +1,161 @@
+"""Right answers, the mistakes that can be made in them, and what shows that
+an answer gives what a mistake gives."""
+
+import copy
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from classroom.cases import Case
+from classroom.exercise import Exercise
+from classroom.outcomes import build_answer, own_seed
+from classroom.values import plain_value
+
+HEAD = """\
+import math
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+
+Names = dict[str, Any]
+Edits = tuple[tuple[str, ...], ...]
+Spans = list[tuple[int, int, str]]
+# Sentences, and what comes of each case: None where that is an error.
+Mistake = tuple[tuple[str, ...], tuple[Any, ...]]
+
+
+@cache
+def base_names(text: str) -> Names:
+    """Give what an exercise's code can use: the notebook's imports, and the
+    lines that the exercises of its chapter share."""
+    names: Names = {"__name__": "exercise"}
+    exec(f"{HEAD}\n{text}", names)
+    return names
+
+
+@lru_cache(1024)
+def answer_of(exercise: Exercise, edits: tuple = ()) -> Any:
+    """Run the code of a right answer, with edits in it, and give the answer.
+
+    Raises ValueError for an edit of what does not stand there once, and for
+    code that defines no answer.
+    """
+    names = dict(base_names(exercise.names))
+    exec(edited_code(exercise, edits), names)
+    if exercise.name not in names:
+        raise ValueError(
+            f"{exercise.name}: the right code defines no such name."
+        )
+    return names[exercise.name]
+
+
+def edited_code(exercise: Exercise, edits: Sequence[tuple[str, ...]]) -> str:
+    """Write mistakes into the right code. Raises ValueError where two want
+    to change the same place."""
+    code = exercise.right
+    spans = sorted(
+        span for edit in edits for span in edit_spans(exercise, edit)
+    )
+    for (_, end, _), (start, *_) in pairwise(spans):
+        if start < end:
+            raise ValueError(f"{exercise.name}: two edits of one place.")
+    for start, end, text in reversed(spans):
+        code = code[:start] + text + code[end:]
+    return code
+
+
+def edit_spans(exercise: Exercise, edit: tuple[str, ...]) -> Spans:
+    """Find what an edit changes: places in the right code and the new text.
+
+    Raises ValueError where the old text stands there twice, or not at all.
+    """
+    code, spans = exercise.right, []
+    for before, after in zip(edit[:-1:2], edit[1:-1:2]):
+        if not before:
+            spans.append((len(code), len(code), f"\n{after}\n"))
+            continue
+        if code.count(before) != 1:
+            raise ValueError(
+                f"{exercise.name}: {before!r} stands {code.count(before)} "
+                f"times in the right code, and should once:\n{code}"
+            )
+        start = code.index(before)
+        spans.append((start, start + len(before), after))
+    return spans
+
+
+def mistake_of(
+    exercise: Exercise, edits: tuple[tuple[str, ...], ...], cases: Any
+) -> Mistake | None:
+    """Compute what comes of cases with these mistakes: None where they cannot
+    be made together."""
+    sentences = tuple(dict.fromkeys(edit[-1] for edit in edits))
+    try:
+        answer = answer_of(exercise, edits)
+    except Exception:
+        if len(edits) == 1:
+            raise
+        return None
+    return sentences, tuple(print_or_none(answer, case) for case in cases)
+
+
+def print_or_none(answer: Any, case: Case) -> Any:
+    """Give the fingerprint of what comes of a case, None for an error."""
+    try:
+        return fingerprint(value_of(answer, case))
+    except Exception:
+        return None
+
+
+def value_of(answer: Any, case: Case) -> Any:
+    """Call an answer of our own with copies of what a case has."""
+    if not callable(answer):
+        return plain_value(answer)
+    with own_seed():
+        built = build_answer(answer, case)
+        return plain_value(built(*copy.deepcopy(case.args)))
+
+
+def fingerprint(value: Any) -> tuple[str, tuple[float, ...]]:
+    """Give a value's form, and four sums over all its numbers: two values
+    that have both in common are the same, up to rounding."""
+    form, numbers = form_of(value)
+    if not numbers:
+        return form, ()
+    x = torch.cat([each.double().flatten() for each in numbers])
+    x = x.nan_to_num(1e30, 1e20, -1e20)
+    x = x.sign() * x.abs().log1p()
+    waves = torch.arange(1.0, len(x) + 1, dtype=torch.float64)
+    roots = torch.tensor([2.0, 3.0, 5.0, 7.0]).double().sqrt()
+    return form, tuple(((roots[:, None] * waves).cos() @ x).tolist())
+
+
+def form_of(value: Any) -> tuple[str, list[Tensor]]:
+    """Write what a value is, but for its numbers, and list these."""
+    if isinstance(value, tuple | dict):
+        parts = value.items() if isinstance(value, dict) else value
+        pairs = [form_of(part) for part in parts]
+        forms = ", ".join(form for form, _ in pairs)
+        return f"({forms})", [x for _, numbers in pairs for x in numbers]
+    if isinstance(value, Tensor):
+        kind = "bool" if value.dtype == torch.bool else "numbers"
+        whole = value.ndim and kind != "bool" and not value.is_floating_point()
+        return f"{'whole ' * bool(whole)}{kind} {[*value.shape]}", [value]
+    if type(value) in (int, float):
+        return "numbers []", [torch.tensor(value)]
+    return repr(value), []
+
+
+def same_print(mine: Any, known: Any, tolerance: float) -> bool:
+    """Tell whether two fingerprints are the same."""
+    if mine is None or known is None or mine[0] != known[0]:
+        return False
+    return all(
+        abs(a - b) <= 2 * tolerance + 1e-5 * abs(b)
+        for a, b in zip(mine[1], known[1])
+    )
