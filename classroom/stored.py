@@ -3,13 +3,17 @@ should come, and no code that could be pasted."""
 
 import gzip
 import json
+import zipfile
+from pathlib import Path
 from typing import Any
 
 from classroom.exercise import (
     FOLDERS,
+    HOMEWORK,
     STORED,
     Exercise,
     exercises,
+    statements,
     stored_homework,
 )
 from classroom.mistakes import Mistake
@@ -32,6 +36,35 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
         )
     stored = stored_homework(FOLDERS[0] / STORED)
     return read_trial(exercise, stored["trials"][exercise.name])
+
+
+def pack_homework(folder: Path) -> list[Path]:
+    """Pack the tables of homework, and store a trial of each; list what was
+    written. Raises ValueError for a table that stands beside no notebook."""
+    tables, written = sorted(folder.glob("*.toml")), []
+    names = {file.stem for file in statements()}
+    if (
+        strange := [x.name for x in tables if x.stem not in names]
+        or not tables
+    ):
+        raise ValueError(
+            f"{folder}: {strange} belongs to no notebook: a table has its "
+            "name, such as 07_masks.toml."
+        )
+    for home in FOLDERS:
+        own = [
+            x for x in tables if (home / x.name).with_suffix(".md").exists()
+        ]
+        if own:
+            written.append(home / HOMEWORK)
+            with zipfile.ZipFile(written[-1], "w") as files:
+                for table in own:
+                    name = zipfile.ZipInfo(table.name)
+                    text = table.read_text("utf8")
+                    files.writestr(name, text, zipfile.ZIP_DEFLATED)
+    exercises.cache_clear()
+    (FOLDERS[0] / STORED).write_bytes(homework_bytes())
+    return [*written, FOLDERS[0] / STORED]
 
 
 def homework_bytes() -> bytes:
