@@ -20,8 +20,9 @@ from classroom.mistakes import Mistake
 from classroom.trials import Trial, draw_trial
 from classroom.values import read_case, to_json
 
-TOLD = "kind", "minutes", "level", "teaches", "axes", "dependence"
-TOLD += "without", "tolerance", "rubric", "assignable"
+# What a notebook knows of homework.
+TOLD: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
+TOLD += "dependence", "without", "tolerance", "rubric", "assignable"
 
 
 def find_trial(exercise: Exercise, seed: int | str) -> Trial:
