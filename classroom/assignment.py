@@ -22,10 +22,10 @@ FOLD = re.compile(
 )
 HEADING = re.compile(r"## .*\n+(?:<data.*?</data>)?")
 RULE = (
-    "All points if an answer is right on every input that it is tried on. "
-    "Half if it is right on every ordinary input and wrong only at an edge (a "
-    "row that is all padding, a length of one), or is right but changes its "
-    "input. Otherwise none."
+    "All points if it is right on every input that it is tried on. Half if "
+    "it is right on every ordinary input and wrong only at an edge (a row "
+    "that is all padding, a sentence of one word), or if it is right and "
+    "changes its input. Otherwise none."
 )
 INTRO = Path(__file__).parent / "pages" / "notebook.md"
 

@@ -66,7 +66,7 @@ def assign(args: Namespace) -> None:
     for each in assignment.exercises:
         print(f"{points[each.name]:4g} points  {each.name}: {each.title}")
     minutes = sum(each.minutes for each in assignment.exercises)
-    print(f"{sum(points.values()):4g} points, about {minutes} minutes")
+    print(f"{assignment.most:4g} points, about {minutes} minutes")
     print(f"{notebook}: for the students")
     print(f"{key}: for you; `classroom grade` reads it")
 
@@ -79,18 +79,16 @@ def grade_folder(args: Namespace) -> None:
     came = submissions(Path(args.folder))
     out = Path(args.out)
     file = Path(args.marks or out.with_name(f"{out.stem}-marks.csv"))
-    typed = read_typed(file, args.marks, assignment)
+    typed = sheets.typed_marks(file, assignment)
     roster = sheets.read_rows(Path(args.roster)) if args.roster else []
-    roster = [row for row in roster if any(row)]
     sandbox = Sandbox(args.trust_submissions, seconds=args.seconds)
     grades: list[Grade] = []
     for each in grade_all(came, assignment, sandbox):
         grades.append(with_typed(each, typed))
         print(grade_line(grades[-1], assignment), flush=True)
     book = sheets.gradebook(grades, assignment, roster)
-    names = [each.name for each in came]
-    told = changes(out, book) + strangers(names, roster)
-    told += unused(file, typed, names)
+    told = changes(out, book)
+    told += strangers([each.name for each in came], roster, typed)
     files = out.with_name(f"{out.stem}-diagnoses.csv")
     folder = out.with_name(f"{out.stem}-sheets")
     sheets.write_rows(out, book)
@@ -99,16 +97,8 @@ def grade_folder(args: Namespace) -> None:
     write_pages(folder, grades, assignment, file)
     for text in (*pages.class_lines(grades, assignment), *told):
         print(text)
-    print(f"{out}, {files}, {folder}/")
-
-
-def read_typed(
-    file: Path, named: str | None, assignment: Assignment
-) -> sheets.TypedMarks:
-    """Read what was typed into a file; nothing, where there is none yet. One
-    that was named has to be there."""
-    there = named or file.exists()
-    return sheets.typed_marks(file, assignment) if there else {}
+    typed_into = f"{file}, " if file.exists() else ""
+    print(f"{out}, {files}, {typed_into}{folder}/")
 
 
 def write_pages(
@@ -122,7 +112,7 @@ def write_pages(
     found = {n: pages.sheet(g, assignment) for n, g in zip(names, grades)}
     found[pages.CLASS] = pages.class_page(grades, assignment, names)
     if any(each.rubric for each in assignment.exercises):
-        typed = read_typed(file, None, assignment)
+        typed = sheets.typed_marks(file, assignment)
         page = pages.reading_page(grades, typed, assignment, file)
         found[pages.READING] = page
     for name, text in found.items():
@@ -165,23 +155,17 @@ def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
     return changed or ["no total has changed"]
 
 
-def strangers(names: Sequence[str], roster: sheets.Rows) -> list[str]:
-    """Say whose submissions are on no row of a roster, if there is one."""
-    own = sheets.owners(names, roster).values()
-    return [
-        f"on no row of the roster, or on several: {name}"
-        for name in names
-        if roster and name not in own
-    ]
-
-
-def unused(
-    file: Path, typed: sheets.TypedMarks, names: Sequence[str]
+def strangers(
+    names: Sequence[str], roster: sheets.Rows, typed: sheets.TypedMarks
 ) -> list[str]:
-    """Say which students that a person typed points for handed in nothing."""
-    missing = {student for student, _ in typed} - {*map(sheets.safe, names)}
+    """Say whose submissions are on no row of a roster, if there is one, and
+    for whom points were typed who handed in nothing."""
+    own = sheets.owners(names, roster).values()
+    out = [name for name in names if roster and name not in own]
+    gone = {student for student, _ in typed} - {*map(sheets.safe, names)}
     return [
-        f"{file}: nobody handed in as {student}" for student in sorted(missing)
+        *(f"on no row of the roster, or on several: {name}" for name in out),
+        *(f"nobody handed in as {name}" for name in sorted(gone)),
     ]
 
 
@@ -204,7 +188,7 @@ OPTIONS: Options = {
     "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
     "marks": (
         TEXT,
-        "a CSV of points that you type (default: grades-marks.csv)",
+        "where you type points (default: grades-marks.csv)",
     ),
     "seconds": (COUNT, "time for one submission"),
     "trust-submissions": (FLAG, ONLY_YOURS),

@@ -24,7 +24,7 @@ TEMPLATES = Environment(
 TEMPLATES.globals["exercise"] = exercise
 TEMPLATES.filters["points"] = lambda points: points_text(points) or "?"
 LONGEST_NAME = 80  # bytes of a file's name
-LOWEST = 5  # students who are named in the terminal
+LOWEST = 3  # students who are named in the terminal
 READING, CLASS = "to-read.html", "the-class.html"
 CODE = re.compile(r"```\w*\n(.*?)```|(?:\{\w+\})?`([^`]+)`", re.DOTALL)
 
@@ -77,14 +77,15 @@ def class_page(
 
 
 def class_parts(grades: Sequence[Grade]) -> list[Part]:
-    """Give what the class made of each exercise, the hardest first."""
+    """Give what the class made of each exercise, the hardest first; at the
+    end stand those that a person has not read to the end."""
     made, found = mistakes(grades), []
     for place, own in enumerate(zip(*(each.marks for each in grades))):
         points = [one.points for one in own if one.points is not None]
-        average = mean(points) if points else own[0].most
-        shown = f"{average:.1f}" if points else "–"
+        share = mean(points) / own[0].most if len(points) == len(own) else 2
+        shown = f"{mean(points):.1f}" if share < 2 else "–"
         part = Part(place, own[0], shown, made[own[0].exercise])
-        found.append((average / own[0].most, part))
+        found.append((share, part))
     return [part for _, part in sorted(found, key=lambda each: each[0])]
 
 

@@ -87,10 +87,9 @@ def gradebook(
     own = owners([*left], roster)
     rows = []
     for number, row in enumerate(roster[1:], 1):
-        points = [""] * (len(names) + 1)
-        if number in own:
-            points = points_of(left.pop(own[number]), names)
-        rows.append([*row, *[""] * (len(head) - len(row)), *points])
+        blank = [""] * (len(head) - len(row))
+        each = left.pop(own[number]) if number in own else None
+        rows.append([*row, *blank, *points_of(each, names)])
     for name, each in left.items():
         identity = [safe(name), *[""] * (len(head) - 1)]
         if not roster:
@@ -99,12 +98,13 @@ def gradebook(
     return [[*head, *names, assignment.title], *rows]
 
 
-def points_of(each: Grade, names: Sequence[str]) -> list[str]:
-    """Write the points of each exercise, "" where it is to be read; and of
-    all."""
-    points = {mark.exercise: points_text(mark.points) for mark in each.marks}
-    total = "" if each.to_read else points_text(each.total)
-    return [*(points[name] for name in names), total]
+def points_of(each: Grade | None, names: Sequence[str]) -> list[str]:
+    """Write the points of each exercise, "" where it is to be read or nobody
+    handed in; and of all."""
+    marks = each.marks if each else ()
+    points = {mark.exercise: points_text(mark.points) for mark in marks}
+    total = points_text(each.total) if each and not each.to_read else ""
+    return [*(points.get(name, "") for name in names), total]
 
 
 def points_text(points: float | None) -> str:
@@ -135,9 +135,10 @@ def safe(text: str) -> str:
 
 def typed_marks(file: Path, assignment: Assignment) -> TypedMarks:
     """Read what a person typed: a CSV with Student, exercise, points, which
-    may be empty, and comment. Raises ValueError for a row that cannot be."""
+    may be empty, and comment; nothing, where there is no file yet. Raises
+    ValueError for a row that cannot be."""
     found: dict[tuple[str, str], TypedMark] = {}
-    head, *rows = read_rows(file)
+    head, *rows = read_rows(file) if file.exists() else [[]]
     for number, row in enumerate(rows, 2):
         cells = dict(zip(map(str.casefold, head), map(str.strip, row)))
         try:
@@ -178,7 +179,9 @@ def add_rows(file: Path, grades: Sequence[Grade], known: TypedMarks) -> None:
         text, head = file.read_text("utf-8-sig"), read_rows(file)[0]
         with file.open("a", newline="", encoding="utf8") as stream:
             stream.write("" if text.endswith("\n") else "\n")
-            writer = csv.writer(stream, delimiter=delimiter_of(text))
+            writer = csv.writer(
+                stream, delimiter=delimiter_of(text), lineterminator="\n"
+            )
             for row in rows:
                 cells = dict(zip(map(str.casefold, MARKS), row))
                 writer.writerow(cells.get(x.casefold(), "") for x in head)
