@@ -84,17 +84,14 @@ def find_exercises(words: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for word in words:
-        if not word.isdigit():
-            found.append(exercise(word).name)
-            continue
-        own = [n for n, x in exercises().items() if x.chapter == int(word)]
+        own = [n for n, x in exercises().items() if str(x.chapter) == word]
         some = [n for n in own if exercises()[n].assignable]
-        if not some:
+        if word.isdigit() and not some:
             raise ValueError(
                 f"chapter {word} has no exercise without a solution: name "
                 f"one of its others ({', '.join(own) or 'there is none'})."
             )
-        found += some
+        found += some or [exercise(word).name]
     return list(dict.fromkeys(found))
 
 

@@ -142,17 +142,16 @@ def with_typed(each: Grade, typed: sheets.TypedMarks) -> Grade:
 
 def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
     """Say whose points are others than in the file that is there."""
-    if not out.exists():
-        return []
-    was = filter(any, sheets.read_rows(out)[1:])
-    old = {tuple(row[:IDENTITY]): row[-1] for row in was}
-    pairs = [(row, old.get(tuple(row[:IDENTITY]))) for row in rows[1:]]
-    changed = [
-        f"changed: {row[0]}, {before or '–'} to {row[-1] or '–'}"
-        for row, before in pairs
-        if before is not None and before != row[-1]
-    ]
-    return changed or ["no total has changed"]
+    there = sheets.read_rows(out) if out.exists() else []
+    old = {tuple(row[:IDENTITY]): row[-1] for row in there if row}
+    told = []
+    for *row, after in rows[1:]:
+        before = old.get(tuple(row[:IDENTITY]), after)
+        if before != after:
+            told.append(
+                f"changed: {row[0]}, {before or '–'} to {after or '–'}"
+            )
+    return told or ["no total has changed"] * bool(there)
 
 
 def strangers(
