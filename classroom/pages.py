@@ -111,7 +111,7 @@ def summary(grades: Sequence[Grade], assignment: Assignment) -> str:
     left = sum(len(each.to_read) for each in grades)
     rest = f" so far; explanations to be read: {left}" if left else ""
     shown = f"{middle:g} of {assignment.most:g}"
-    return f"{len(grades)} submissions, median {shown}{rest}."
+    return f"submissions: {len(grades)}, median {shown}{rest}."
 
 
 def reading_page(

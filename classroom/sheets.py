@@ -219,7 +219,8 @@ def belongs(name: str, row: Mapping[str, str]) -> bool:
 
 def full_names(row: Mapping[str, str]) -> Iterator[str]:
     """Write a student's name in the ways that it may be written."""
-    first, last = row.get("first name"), row.get("last name")
+    first = row.get("first name")
+    last = row.get("last name") or row.get("surname")  # as older Moodles say
     pair = f"{last}, {first}" if first and last else ""
     for text in (pair, *(row.get(column, "") for column in NAMES)):
         before, _, after = text.partition(",")
