@@ -20,7 +20,7 @@ BEFORE_HEADING = re.compile(r"^(?=## )", re.MULTILINE)
 FOLD = re.compile(
     r"\n*<details>\s*<summary>A solution.*?</details>", re.DOTALL
 )
-HEADING = re.compile(r"## .*\n+(?:<data.*?</data>)?")
+HEAD_LINE = re.compile(r"## .*\n+(?:<data.*?</data>)?")
 RULE = (
     "All points if it is right on every input that it is tried on. Half if "
     "it is right on every ordinary input and wrong only at an edge (a row "
@@ -174,7 +174,7 @@ def statement(each: Exercise) -> str:
         first = exercise_cells(each)[1][0]["source"]
     except ValueError:
         return each.teaches
-    return HEADING.sub("", first).strip()
+    return HEAD_LINE.sub("", first).strip()
 
 
 def sections(cells: list[Cell]) -> list[list[Cell]]:

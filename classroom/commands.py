@@ -114,7 +114,7 @@ def write_pages(
     if any(each.rubric for each in assignment.exercises):
         typed = sheets.typed_marks(file, assignment)
         page = pages.reading_page(grades, typed, assignment, file)
-        found[pages.READING] = page
+        found[pages.TO_READ] = page
     for name, text in found.items():
         (folder / name).write_text(text, "utf8")
 

@@ -21,7 +21,9 @@ LONGEST_TEXT = 600  # characters of what a student's error says
 LONGEST_ANSWER = 20_000  # characters of an explanation
 FINE = "right", "read", "to be read"  # what stands where no mistake is
 
-Made = dict[str, list[str]]  # by a mistake, the students who made it
+StudentsByMistake = dict[
+    str, list[str]
+]  # by a mistake, the students who made it
 
 
 @dataclass(frozen=True)
@@ -198,11 +200,11 @@ def read_outcome(line: Any) -> Outcome:
         return Outcome(error="Unreadable", says="a value that cannot be read")
 
 
-def mistakes(grades: Iterable[Grade]) -> Mapping[str, Made]:
+def mistakes(grades: Iterable[Grade]) -> Mapping[str, StudentsByMistake]:
     """List for each exercise who made which mistake, the most frequent
     first. At its end stands who made none: that answer is right, read, or to
     be read."""
-    found: dict[str, Made] = {}
+    found: dict[str, StudentsByMistake] = {}
     for each in grades:
         for one in each.marks:
             stands = "right"

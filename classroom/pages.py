@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from classroom.assignment import RULE, Assignment, statement
 from classroom.exercise import exercise
-from classroom.grading import Grade, Made, Mark, mistakes
+from classroom.grading import Grade, Mark, StudentsByMistake, mistakes
 from classroom.sheets import TypedMarks, is_letter, points_text, safe
 
 TEMPLATES = Environment(
@@ -25,7 +25,7 @@ TEMPLATES.globals["exercise"] = exercise
 TEMPLATES.filters["points"] = lambda points: points_text(points) or "?"
 LONGEST_NAME = 80  # bytes of a file's name
 LOWEST = 3  # students who are named in the terminal
-READING, CLASS = "to-read.html", "the-class.html"
+TO_READ, CLASS = "to-read.html", "the-class.html"
 CODE = re.compile(r"```\w*\n(.*?)```|(?:\{\w+\})?`([^`]+)`", re.DOTALL)
 
 
@@ -36,12 +36,12 @@ class Part(NamedTuple):
     place: int
     mark: Mark
     average: str
-    made: Made
+    made: StudentsByMistake
 
 
 def file_names(names: Sequence[str]) -> list[str]:
     """Make a file's name of each student's, which no other has."""
-    taken, found = {READING, CLASS}, []
+    taken, found = {TO_READ, CLASS}, []
     for name in names:
         word = "".join(c if is_letter(c) or c in ".-" else "_" for c in name)
         short = word.lstrip(".").encode()[:LONGEST_NAME]
@@ -134,7 +134,7 @@ def reading_page(
         if asked.rubric:
             text = markdown_html(statement(asked))
             questions.append((own[0], text, answers, without))
-    page = TEMPLATES.get_template(READING)
+    page = TEMPLATES.get_template(TO_READ)
     return page.render(assignment=assignment, file=file, questions=questions)
 
 
