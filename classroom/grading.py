@@ -1,7 +1,6 @@
 """Grading: each submission is run in the sandbox, and judged here."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,16 +18,33 @@ IMPORTS = re.compile(r"(?:(?:(?:import|from) [^\n;]*|#[^\n]*)?(?:\n|$))*")
 RUNS = 5  # of one submission, with less and less of it
 AT_ONCE = 2  # submissions
 LONGEST_TEXT = 600  # characters of what a student's error says
+LONGEST_ANSWER = 20_000  # characters of an explanation
+FINE = "right", "read", "to be read"  # what stands where no mistake is
+
+StudentsByMistake = dict[
+    str, list[str]
+]  # by a mistake, the students who made it
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The points of one exercise: None while a person has to read it."""
+    """The points of one exercise: None while a person has to read it.
+
+    `text` is what a student wrote where the exercise asks for sentences, and
+    `comment` what a person who read it says to the student.
+    """
 
     exercise: str
     most: float
     points: float | None
     verdict: Verdict
+    text: str = ""
+    comment: str = ""
+
+    @property
+    def for_a_reader(self) -> bool:
+        """Whether a person gives the points, who may have done so."""
+        return self.verdict.share is None
 
 
 @dataclass(frozen=True)
@@ -137,7 +153,25 @@ def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
     verdict = verdict_of(each, seed, came)
     share = verdict.share
     points = None if share is None else round(share * most, 2)
-    return Mark(each.name, most, points, verdict)
+    value = read_outcome(came[0]).value if each.rubric and came else ""
+    text = printable_text(value) if isinstance(value, str) else ""
+    return Mark(each.name, most, points, verdict, text)
+
+
+def printable_text(text: str) -> str:
+    """Leave of a student's text what can be shown and stored, in its own
+    lines."""
+    whole = text.expandtabs(4)
+    shown = (c for c in whole[:LONGEST_ANSWER] if is_shown(c))
+    more = len(whole) - LONGEST_ANSWER
+    cut = f"\n… (and {more:,} characters more)" if more > 0 else ""
+    return "".join(shown).strip("\n") + cut
+
+
+def is_shown(character: str) -> bool:
+    """Tell whether a character is seen, ends a line, or joins letters, as in
+    Nepali."""
+    return character.isprintable() or character in "\n\u200c\u200d"
 
 
 def verdict_of(each: Exercise, seed: str, came: Any) -> Verdict:
@@ -166,14 +200,22 @@ def read_outcome(line: Any) -> Outcome:
         return Outcome(error="Unreadable", says="a value that cannot be read")
 
 
-def mistakes(grades: Iterable[Grade]) -> Mapping[str, Counter[str]]:
-    """Count for each exercise which mistakes the class made; an answer
-    without any is right, read, or to be read."""
-    found: dict[str, Counter[str]] = {}
-    for one in (mark for each in grades for mark in each.marks):
-        stands = "right"
-        if one.verdict.share is None:
-            stands = "to be read" if one.points is None else "read"
-        counts = found.setdefault(one.exercise, Counter())
-        counts.update(one.verdict.mistakes or [stands])
-    return found
+def mistakes(grades: Iterable[Grade]) -> Mapping[str, StudentsByMistake]:
+    """List for each exercise who made which mistake, the most frequent
+    first. At its end stands who made none: that answer is right, read, or to
+    be read."""
+    found: dict[str, StudentsByMistake] = {}
+    for each in grades:
+        for one in each.marks:
+            stands = "right"
+            if one.for_a_reader:
+                stands = "to be read" if one.points is None else "read"
+            made = found.setdefault(one.exercise, {})
+            for mistake in one.verdict.mistakes or [stands]:
+                made.setdefault(mistake, []).append(each.submission.name)
+    return {
+        name: dict(
+            sorted(made.items(), key=lambda m: (m[0] in FINE, -len(m[1])))
+        )
+        for name, made in found.items()
+    }
