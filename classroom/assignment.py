@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Template
 
 from classroom.exercise import Exercise, exercise, exercises
+from classroom.judging import RULE
 
 SHELF = Path(__file__).parents[1] / "chapters" / "exercises"
 POINTS = 10.0
@@ -21,12 +22,6 @@ FOLD = re.compile(
     r"\n*<details>\s*<summary>A solution.*?</details>", re.DOTALL
 )
 HEAD_LINE = re.compile(r"## .*\n+(?:<data.*?</data>)?")
-RULE = (
-    "All points if it is right on every input that it is tried on. Half if "
-    "it is right on every ordinary input and wrong only at an edge (a row "
-    "that is all padding, a sentence of one word), or if it is right and "
-    "changes its input. Otherwise none."
-)
 INTRO = Path(__file__).parent / "pages" / "notebook.md"
 
 Cell = dict[str, Any]

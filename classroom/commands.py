@@ -1,6 +1,7 @@
 """What one can type: hand exercises out, and grade what comes back."""
 
 import json
+import secrets
 import shutil
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ from classroom.assignment import (
     parse_points,
     student_notebook,
 )
-from classroom.exercise import KINDS, exercises
+from classroom.exercise import KINDS, exercise, exercises
 from classroom.grading import Grade, grade_all
+from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
+from classroom.stored import pack_homework
 from classroom.submissions import submissions
 from shapewatch.commands.parsing import (
     COUNT,
@@ -54,7 +57,8 @@ def assign(args: Namespace) -> None:
     grading needs. Give exercises by name, or a chapter's number for all of
     its exercises that have no solution in the book."""
     points = parse_points(find_exercises(args.exercises), args.points)
-    assignment = Assignment(args.title, str(args.seed), points)
+    seed = args.seed or secrets.token_hex(4)
+    assignment = Assignment(args.title, str(seed), points)
     notebook, key = Path(args.out), Path(args.out).with_suffix(".json")
     if notebook.suffix != ".ipynb":
         raise ValueError(
@@ -175,12 +179,29 @@ def write_gradescope(args: Namespace) -> None:
     print(f"{args.out}: upload it at Configure Autograder")
 
 
+def try_exercise(args: Namespace) -> None:
+    """Try an exercise of your own on twenty seeds: what is drawn, whether
+    its right code passes, and whether each mistake gets its sentence."""
+    for line in rehearse(exercise(args.exercise)):
+        print(line, flush=True)
+
+
+def pack(args: Namespace) -> None:
+    """Pack the tables of homework that lie in a folder, and what notebooks
+    fetch of them."""
+    for file in pack_homework(Path(args.folder)):
+        print(f"{file}: {file.stat().st_size // 1000} kB")
+
+
 WHICH = "a name, or a chapter's number for those without a solution"
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 OPTIONS: Options = {
     "chapter": (WHOLE_NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
-    "seed": (TEXT, "any word: it draws what answers are tried on"),
+    "seed": (
+        TEXT,
+        "a word that draws what answers are tried on (default: random)",
+    ),
     "title": (TEXT, "what stands above the exercises"),
     "out": (TEXT, "the file to write"),
     "assignment": (TEXT, "the .json that `classroom assign` wrote"),
@@ -195,7 +216,7 @@ OPTIONS: Options = {
 # Of each command: what it calls, its options' defaults, and its operand.
 # fmt: off
 ASSIGN = {
-    "points": "10", "seed": "0", "title": "Exercises", "out": "exercises.ipynb"
+    "points": "10", "seed": None, "title": "Exercises", "out": "exercises.ipynb"
 }
 GRADE = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
@@ -210,6 +231,8 @@ TO_TRY = {
     "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
     "grade": ["submissions", "submissions --roster canvas.csv"],
     "gradescope": ["", "--assignment week.json"],
+    "try": ["decoder_mask", "alibi_bias"],
+    "pack": ["_build/homework", "homework"],
 }
 COMMAND_LINE = Program(
     name="python -m classroom",
@@ -219,6 +242,8 @@ COMMAND_LINE = Program(
         "assign": Command(assign, ASSIGN, ("exercises", "+", WHICH)),
         "grade": Command(grade_folder, GRADE, FOLDER),
         "gradescope": Command(write_gradescope, GRADESCOPE),
+        "try": Command(try_exercise, {}, ("exercise", None, "its name")),
+        "pack": Command(pack, {}, ("folder", None, "with tables of homework")),
     },
     options=OPTIONS,
     examples=TO_TRY,

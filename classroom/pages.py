@@ -11,9 +11,10 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from classroom.assignment import RULE, Assignment, statement
+from classroom.assignment import Assignment, statement
 from classroom.exercise import exercise
 from classroom.grading import Grade, Mark, StudentsByMistake, mistakes
+from classroom.judging import RULE
 from classroom.sheets import TypedMarks, is_letter, points_text, safe
 
 TEMPLATES = Environment(

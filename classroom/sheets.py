@@ -119,7 +119,7 @@ def diagnoses(grades: Iterable[Grade]) -> list[Sequence[str]]:
         for one in each.marks:
             student, verdict = safe(each.submission.name), one.verdict
             points = points_text(one.points), f"{one.most:g}"
-            what = safe("; ".join(verdict.mistakes)), safe(verdict.says)
+            what = safe("; ".join(verdict.mistakes)), safe(verdict.text)
             rows.append((student, one.exercise, *points, *what))
     return rows
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from classroom.__main__ import main
-from classroom.assignment import RULE
 from classroom.exercise import exercises
+from classroom.judging import RULE
 from tests.helpers.answers import written_answers
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap

@@ -15,7 +15,6 @@ from playwright.sync_api import sync_playwright
 
 from classroom import assignment, gradescope, pages, sheets
 from classroom.assignment import (
-    RULE,
     Assignment,
     find_exercises,
     load_assignment,
@@ -25,7 +24,7 @@ from classroom.assignment import (
 from classroom.commands import with_typed, write_pages
 from classroom.exercise import exercises
 from classroom.grading import Grade, Mark, mark, mistakes, read_outcome
-from classroom.judging import Verdict, try_answer
+from classroom.judging import RULE, Verdict, try_answer
 from classroom.submissions import Submission, submissions
 from tests.helpers.browser import DESK, PHONE, SCHEMES, computed, executable
 from tests.helpers.small_exercises import SPLIT, right_split
