@@ -216,7 +216,8 @@ OPTIONS: Options = {
 # Of each command: what it calls, its options' defaults, and its operand.
 # fmt: off
 ASSIGN = {
-    "points": "10", "seed": None, "title": "Exercises", "out": "exercises.ipynb"
+    "points": "10", "seed": None, "title": "Exercises",
+    "out": "exercises.ipynb",
 }
 GRADE = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
