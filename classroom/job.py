@@ -29,6 +29,8 @@ from classroom.outcomes import TookTooLong, run_on_cases, time_limit
 from classroom.submissions import LINES
 from classroom.values import read_case, to_json
 
+Names = dict[str, Any]
+Job = Mapping[str, Any]
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
@@ -77,7 +79,7 @@ def tell(told: TextIO, line: Mapping[str, Any]) -> None:
     told.flush()
 
 
-def run_cells(job: Mapping[str, Any], told: TextIO) -> dict[str, Any]:
+def run_cells(job: Job, told: TextIO) -> Names:
     """Run the cells in a module of their own."""
     classroom.check = checking.check = lambda *words, **options: None
     sys.meta_path.append(StandIn("finder"))
@@ -99,11 +101,7 @@ def run_cells(job: Mapping[str, Any], told: TextIO) -> dict[str, Any]:
 
 
 def run_cell(
-    source: str,
-    number: int,
-    names: dict[str, Any],
-    job: Mapping[str, Any],
-    told: TextIO,
+    source: str, number: int, names: Names, job: Job, told: TextIO
 ) -> None:
     """Run the statements of a cell; one that fails is left. In the last run,
     and once the cell's time is up, only those that define something run."""
@@ -118,8 +116,8 @@ def run_cell(
         if place in job["skip"] or (late and each not in few):
             continue
         tell(told, {"begins": place})
-        with_time = max(left, seconds / 10)
-        if error := run_statement(each, file, names, with_time):
+        left = max(left, seconds / 10)
+        if error := run_statement(each, file, names, left):
             tell(told, {"cell": place, "error": error})
 
 
@@ -132,13 +130,13 @@ def definitions(
     beside = any(isinstance(x, FUNCTIONS) for x in kept)
     for each in cell:
         if isinstance(each, ast.Assign | ast.AnnAssign):
-            name = ast.unparse(each).split(" ")[0].rstrip(":")
-            kept += [each] * (beside or name in answers)
+            first = next(ast.iter_child_nodes(each))  # what gets the value
+            kept += [each] * (beside or ast.unparse(first) in answers)
     return kept
 
 
 def run_statement(
-    each: ast.stmt | str, file: str, names: dict[str, Any], seconds: float
+    each: ast.stmt | str, file: str, names: Names, seconds: float
 ) -> str:
     """Run a statement, and give the error that it ends with, or ""."""
     if isinstance(each, str):
@@ -152,7 +150,8 @@ def run_statement(
     except TookTooLong as late:
         return f"{late}; below it in the cell, only definitions were run"
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
+        text = f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
+        return text.removesuffix(": ")
     return ""
 
 

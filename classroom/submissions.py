@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from classroom.values import clean
 
 LARGEST = 20 * 2**20  # bytes of a notebook
 LINES = 10**8  # a place is a cell's number times this, and a line's
+MOST = 200  # files of a student that are read
 LONGEST_LABEL = 120  # characters of a student's name
 SUFFIXES = ".ipynb", ".py"
 UNREADABLE = ValueError, TypeError, KeyError, AttributeError
-# Where an answer gets its name.
-NAMED = (
-    r"^(?:(?:async +)?(?:def|class) +{0}\b|{0} *[:=]|from .*import.*\b{0}\b)"
-)
+# What a line gives a name, or uses at its beginning; and what it imports.
+NAMED = re.compile(r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.MULTILINE)
+IMPORTED = re.compile(r"^from .*", re.MULTILINE)
 # What Colab makes of a cell that begins with %%time: comments.
 COLAB = re.compile(
-    r"^# Commented out IPython magic.*\n# ?%%(?:time|capture|prun)\b.*\n"
-    r"((?:#.*(?:\n|\Z))+)",
+    r"(?<=# Commented out IPython magic to ensure Python compatibility.\n)"
+    r"# ?%%(?:time|capture|prun)\b.*\n(?:#.*(?:\n|\Z))+",
     re.MULTILINE,
 )
 
@@ -84,48 +84,51 @@ def stem(path: Path) -> str:
 
 
 def code_files(folder: Path) -> list[Path]:
-    """List the notebooks and files of Python in a folder, however deep."""
-    return [
-        folder / path
-        for path in sorted(p.relative_to(folder) for p in folder.rglob("*"))
+    """List what can be read in a folder: notebooks before files of Python,
+    and what lies deeper after the rest."""
+    inside = [path.relative_to(folder) for path in folder.rglob("*")]
+    own = [
+        path
+        for path in inside
         if path.suffix.lower() in SUFFIXES
         and not any(x.startswith((".", "__MACOSX")) for x in path.parts)
     ]
+    own.sort(key=lambda x: (SUFFIXES.index(x.suffix.lower()), len(x.parts), x))
+    return [folder / path for path in own]
 
 
 def load_submission(
-    name: str, files: list[Path], answers: Iterable[str] = ()
+    name: str, files: Sequence[Path], answers: Iterable[str] = ()
 ) -> Submission:
     """Read the file that names most of the answers, a notebook before a file
     of Python; whatever is in it, there is a submission."""
     if not files:
         return Submission(name, wrong="there is no notebook in the folder")
-    found = {file: cells_or_fault(file) for file in files}
-    readable = {f: x for f, x in found.items() if not isinstance(x, str)}
-    if not readable:
+    found = {file: cells_or_fault(file) for file in files[:MOST]}
+    cells = {f: x for f, x in found.items() if not isinstance(x, str)}
+    if not cells:
         return Submission(name, wrong=str(found[files[0]]))
-
-    def rank(file: Path) -> tuple[bool, int, bool, int]:
-        text, notebook = "\n".join(readable[file]), not is_python(file)
-        own = sum(
-            bool(re.search(NAMED.format(x), text, re.M)) for x in answers
-        )
-        return notebook and own > 0, own, notebook, len(text)
-
-    best = max(readable, key=rank)
-    wrong = f"of {len(files)} files, {best.name} was graded: it has the most"
-    wrong += " of the answers"
+    best = max(cells, key=lambda file: rank(file, cells[file], {*answers}))
     modules = tuple(
-        (str(file.relative_to(best.parent)), text)
-        for file, (text, *_) in readable.items()
-        if is_python(file) and file != best and best.parent in file.parents
+        (str(file.relative_to(best.parent)), cells[file][0])
+        for file in cells
+        if file.suffix.lower() == ".py" and file != best
+        if best.parent in file.parents
     )
-    return Submission(name, readable[best], wrong * (len(files) > 1), modules)
+    note = f"of {len(files)} files, {best.name} was graded: most answers are"
+    note = f"{note} in it" if len(files) > 1 else ""
+    return Submission(name, cells[best], note, modules)
 
 
-def is_python(file: Path) -> bool:
-    """Tell a file of Python from a notebook."""
-    return file.suffix.lower() == ".py"
+def rank(
+    file: Path, cells: Iterable[str], answers: set[str]
+) -> tuple[bool, int, bool, int]:
+    """Say how well a file answers; of files alike, the longest is best."""
+    text, notebook = "\n".join(cells), file.suffix.lower() == ".ipynb"
+    named = {*NAMED.findall(text)}
+    named.update(*map(re.compile(r"\w+").findall, IMPORTED.findall(text)))
+    own = len(answers & named)
+    return notebook and own > 0, own, notebook, len(text)
 
 
 def cells_or_fault(file: Path) -> tuple[str, ...] | str:
@@ -146,16 +149,15 @@ def cells_or_fault(file: Path) -> tuple[str, ...] | str:
 def read_cells(file: Path) -> tuple[str, ...]:
     """Give the source of each cell of code; a .py file is one."""
     data = file.read_bytes()
-    text = data.decode(json.detect_encoding(data), "replace")
-    if is_python(file):
+    text = plain_lines(data.decode(json.detect_encoding(data), "replace"))
+    if file.suffix.lower() == ".py":
         if "\0" in text:
             raise ValueError(f"{file} is no text")
-        return (COLAB.sub(uncommented, plain_lines(text)),)
+        return (COLAB.sub(lambda x: re.sub("(?m)^# ?", "", x[0]), text),)
     notebook = json.loads(text)
-    sheets = notebook.get("worksheets", [notebook])  # as in format 3
     return tuple(
         plain_lines("".join(cell.get("source", cell.get("input"))))
-        for sheet in sheets
+        for sheet in notebook.get("worksheets", [notebook])  # of format 3
         for cell in sheet["cells"]
         if cell["cell_type"] == "code"
     )
@@ -165,8 +167,3 @@ def plain_lines(text: str) -> str:
     """End all lines alike, and drop the mark at the beginning of a file."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     return text.replace("\r", "\n")
-
-
-def uncommented(cell: re.Match[str]) -> str:
-    """Give the code of a cell that Colab made a comment."""
-    return "\n" * 2 + re.sub("^# ?", "", cell[1], flags=re.MULTILINE)

@@ -13,6 +13,7 @@ from classroom.grading import grade
 from classroom.sandbox import Sandbox
 from classroom.submissions import (
     LINES,
+    MOST,
     Submission,
     code_files,
     load_submission,
@@ -231,11 +232,32 @@ def test_of_several_notebooks_that_with_most_of_the_answers_is_graded(
         a_ipynb=text_of(notebook(RIGHT, sketch)),
         b_ipynb=text_of(notebook(both)),
         c_ipynb='{"cells": [',
+        e_ipynb='{"cells": []}',
         d_py=(both + sketch) * 2,
     )
     found = load_submission("asha", files, answers)
     assert found.cells == (both,)
-    assert "of 4 files, b.ipynb was graded" in found.wrong
+    assert "of 5 files, b.ipynb was graded" in found.wrong
+
+
+def test_a_folder_with_a_whole_library_is_read_as_far_as_it_matters(
+    tmp_path,
+):
+    library = {f"lib__m{i:04}_py": RIGHT for i in range(1000)}
+    written(tmp_path / "asha", work_ipynb=text_of(notebook(RIGHT)), **library)
+    (found,) = submissions(tmp_path, NAMES)
+    assert "of 1001 files, work.ipynb was graded" in found.wrong
+    assert len(found.modules) == MOST - 1
+
+
+def test_a_file_made_to_be_slow_is_read_in_a_moment(tmp_path):
+    """It is read where we judge, and nothing there has a time limit."""
+    lines = "from " + "import" * 10**6, "#" * 10**7, " " * 10**7, "a" * 10**7
+    for line in lines:
+        text = f"{COLAB}\n{COLAB.splitlines()[12]}\n# %%time\n{line}\n{line}"
+        (tmp_path / "asha.py").write_text(text, "utf8")
+        (found,) = submissions(tmp_path, NAMES)
+        assert len(found.cells) == 1
 
 
 def test_of_a_notebook_that_was_saved_twice_the_worked_one_is_graded(
