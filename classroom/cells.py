@@ -14,7 +14,7 @@ from typing import Any
 
 READS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 READS |= codeop.Compile().flags  # says "incomplete input" where there is more
-JOINED = 200  # lines at the margin that one statement may have
+MARGINS = 200  # lines at the margin that one statement may have
 # A statement begins here, unless the line above goes on.
 MARGIN = re.compile(r"(?!\s|$|#|(?:else|elif|except|finally)\b|[)\]}])")
 # Lines that are IPython's: %time f(), !pip, files = !ls, torch.tril?
@@ -58,7 +58,7 @@ def pieces(text: str) -> Iterator[tuple[int, ast.Module | str]]:
     starts = [0, *(i for i in starts if i and not goes_on[i]), len(lines)]
     at, wrong = 0, False
     while at + 1 < len(starts):
-        for end in range(at + 1, min(at + JOINED, len(starts))):
+        for end in range(at + 1, min(at + MARGINS, len(starts))):
             part = "\n".join(lines[starts[at] : starts[end]])
             found = parse("\n" * starts[at] + part, str, python, plain_fields)
             if found != "incomplete input":

@@ -10,13 +10,16 @@ from classroom.values import clean
 
 LARGEST = 20 * 2**20  # bytes of a notebook
 LINES = 10**8  # a place is a cell's number times this, and a line's
-MOST = 200  # files of a student that are read
+MOST = 50  # files of a student that are read
+LONGEST_MODULE = 2**18  # characters of a file beside a notebook
 LONGEST_LABEL = 120  # characters of a student's name
 SUFFIXES = ".ipynb", ".py"
 UNREADABLE = ValueError, TypeError, KeyError, AttributeError
 # What a line gives a name, or uses at its beginning; and what it imports.
-NAMED = re.compile(r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.MULTILINE)
-IMPORTED = re.compile(r"^from .*", re.MULTILINE)
+FIRST_NAME = re.compile(
+    r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.MULTILINE
+)
+IMPORT_LINE = re.compile(r"^from .*", re.MULTILINE)
 # What Colab makes of a cell that begins with %%time: comments.
 COLAB = re.compile(
     r"(?<=# Commented out IPython magic to ensure Python compatibility.\n)"
@@ -114,6 +117,7 @@ def load_submission(
         for file in cells
         if file.suffix.lower() == ".py" and file != best
         if best.parent in file.parents
+        if len(cells[file][0]) <= LONGEST_MODULE
     )
     note = f"of {len(files)} files, {best.name} was graded: most answers are"
     note = f"{note} in it" if len(files) > 1 else ""
@@ -125,8 +129,8 @@ def rank(
 ) -> tuple[bool, int, bool, int]:
     """Say how well a file answers; of files alike, the longest is best."""
     text, notebook = "\n".join(cells), file.suffix.lower() == ".ipynb"
-    named = {*NAMED.findall(text)}
-    named.update(*map(re.compile(r"\w+").findall, IMPORTED.findall(text)))
+    named = {*FIRST_NAME.findall(text)}
+    named.update(*map(re.compile(r"\w+").findall, IMPORT_LINE.findall(text)))
     own = len(answers & named)
     return notebook and own > 0, own, notebook, len(text)
 

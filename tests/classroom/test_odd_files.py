@@ -13,6 +13,7 @@ from classroom.grading import grade
 from classroom.sandbox import Sandbox
 from classroom.submissions import (
     LINES,
+    LONGEST_MODULE,
     MOST,
     Submission,
     code_files,
@@ -212,11 +213,14 @@ def test_of_a_helper_and_a_notebook_the_notebook_is_graded(tmp_path):
         helper_py=helper + "\n" * 999,
         more__turn_py="def turn(x):\n    return x.transpose(1, 2)\n",
         torch_py="raise SystemExit",
+        large_py="x = 1\n" * LONGEST_MODULE,
         work_ipynb=text_of(notebook(cell)),
     )
     (found,) = submissions(tmp_path, NAMES)
     assert found.cells == (cell,)
-    assert "of 4 files, work.ipynb was graded" in found.wrong
+    assert "of 5 files, work.ipynb was graded" in found.wrong
+    names = {name for name, _ in found.modules}
+    assert names == {"helper.py", "more/turn.py", "torch.py"}
     done = grade(found, WEEK, Sandbox(trusted=True))
     assert done.total == 10, done.notes
 
