@@ -35,6 +35,7 @@ CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
 JOB_ERROR = 300  # characters
+BELOW = "; below it in the cell, only what defines something was run"
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 IMPORTS = ast.Import | ast.ImportFrom
 COMPILER: Any = codeop.Compile()  # remembers what comes from __future__
@@ -118,7 +119,8 @@ def run_cell(
         tell(told, {"begins": place})
         left = max(left, seconds / 10)
         if error := run_statement(each, file, names, left):
-            tell(told, {"cell": place, "error": error})
+            cut = time.monotonic() > ends and line < found[-1][0]
+            tell(told, {"cell": place, "error": error + BELOW * cut})
 
 
 def definitions(
@@ -148,7 +150,7 @@ def run_statement(
             if code.co_flags & inspect.CO_COROUTINE:  # it awaits something
                 asyncio.run(came)
     except TookTooLong as late:
-        return f"{late}; below it in the cell, only definitions were run"
+        return str(late)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         text = f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
         return text.removesuffix(": ")

@@ -23,7 +23,7 @@ IMPORT_LINE = re.compile(r"^from .*", re.MULTILINE)
 # What Colab makes of a cell that begins with %%time: comments.
 COLAB = re.compile(
     r"(?<=# Commented out IPython magic to ensure Python compatibility.\n)"
-    r"# ?%%(?:time|capture|prun)\b.*\n(?:#.*(?:\n|\Z))+",
+    r"# ?%%(?:time|capture|prun)\b.*\n(?:#(?! Commented).*(?:\n|\Z))+",
     re.MULTILINE,
 )
 

@@ -10,6 +10,7 @@ from classroom.assignment import Assignment
 from classroom.cases import Case
 from classroom.cells import statements
 from classroom.grading import grade
+from classroom.job import BELOW
 from classroom.sandbox import Sandbox
 from classroom.submissions import (
     LINES,
@@ -96,7 +97,15 @@ def test_when_a_cell_s_time_is_up_only_what_defines_something_runs():
     cell += "while True: pass\n" + ANSWER
     run = job_of([(0, cell)], seconds=6)
     assert [n % LINES for n in run.errors] == [2]
-    assert "no result after" in run.errors[LINES + 2]
+    assert run.errors[LINES + 2].endswith(BELOW)
+    assert adds_one(run, 0)
+
+
+@pytest.mark.slow
+def test_a_last_line_that_takes_too_long_is_said_to_and_no_more():
+    run = job_of([(0, f"{ANSWER}while True: pass")], seconds=3)
+    assert [*run.errors] == [LINES + 3]
+    assert BELOW not in run.errors[LINES + 3]
     assert adds_one(run, 0)
 
 
@@ -175,6 +184,8 @@ import torch
 # # what is split
 # {RIGHT.rstrip().replace(chr(10), chr(10) + "# ")}
 #
+# Commented out IPython magic to ensure Python compatibility.
+# %matplotlib inline
 
 \"""## 2 \"""
 
