@@ -35,6 +35,7 @@ from tests.helpers.odd_cells import (
 
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
 NAMES = "dealt_out", "alibi_bias"
+USES = ANSWER.replace("1", "MORE")
 RIGHT = """\
 def dealt_out(x, n_heads):
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
@@ -112,7 +113,7 @@ def test_a_last_line_that_takes_too_long_is_said_to_and_no_more():
 @pytest.mark.slow
 def test_the_last_run_has_only_what_defines_an_answer_or_imports():
     ends = "import os\nos._exit(1)\nx = os._exit(1)\n"
-    cells = [ends, "MORE = 1\nfor i in 1, 2: os._exit(1)\n" + ANSWER]
+    cells = [ends, "MORE = 1\nfor i in 1, 2: os._exit(1)\n" + USES]
     cells += ["other = 3\nNAME: object = lambda x: x + 1\nos._exit(1)"]
     run = job_of([*enumerate(cells)], last=True)
     assert (run.errors, run.stopped) == ({}, "")
