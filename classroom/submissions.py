@@ -160,7 +160,7 @@ def read_cells(file: Path) -> tuple[str, ...]:
         return (COLAB.sub(lambda x: re.sub("(?m)^# ?", "", x[0]), text),)
     notebook = json.loads(text)
     return tuple(
-        plain_lines("".join(cell.get("source", cell.get("input"))))
+        plain_lines("".join(cell.get("source") or cell.get("input") or ""))
         for sheet in notebook.get("worksheets", [notebook])  # of format 3
         for cell in sheet["cells"]
         if cell["cell_type"] == "code"

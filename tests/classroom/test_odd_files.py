@@ -160,9 +160,11 @@ def test_a_file_is_read_in_each_encoding_and_with_each_end_of_line(
     ],
 )
 def test_notebooks_of_format_3_and_4_are_read(data, tmp_path):
+    empty = {"cell_type": "code", "source": None}
+    data.get("worksheets", [data])[0]["cells"].append(empty)
     (tmp_path / "asha.ipynb").write_text(text_of(data), "utf8")
     (found,) = submissions(tmp_path)
-    assert (found.cells, found.wrong) == ((RIGHT, "x = 1"), "")
+    assert (found.cells, found.wrong) == ((RIGHT, "x = 1", ""), "")
 
 
 # As Colab writes "Download .py": seen in public repositories.

@@ -79,9 +79,10 @@ READ = {
     "def NAME(x):\n    return x + 1\n",
     "all moved in": "    one = 1\n    def NAME(x):\n        return x + one\n",
     "prompts": ">>> def NAME(x):\n...     return x + 1\n>>> NAME(1)\n",
-    "a dataclass": "from dataclasses import dataclass\n@dataclass\n"
-    "class Sizes:\n    more: 'int' = 1\n"
-    "def NAME(x):\n    return x + Sizes().more\n",
+    "a dataclass": "import pickle\nfrom dataclasses import dataclass\n"
+    "@dataclass\nclass Sizes:\n    more: 'int' = 1\n"
+    "same = pickle.loads(pickle.dumps(Sizes()))\n"
+    "def NAME(x):\n    return x + same.more\n",
 }
 # Something is left out of each, and named: at this line.
 LEFT_OUT = {
