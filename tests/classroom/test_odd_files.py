@@ -221,12 +221,13 @@ def written(folder: Path, **files: str) -> list[Path]:
 def test_of_a_helper_and_a_notebook_the_notebook_is_graded(tmp_path):
     helper = "def split(x, n):\n    return x.unflatten(-1, (n, -1))\n"
     cell = "from helper import split\nfrom more.turn import turn\n"
-    cell += "def dealt_out(x, n):\n    return turn(split(x, n))\n"
+    cell += "import colorsys\none = round(3 * colorsys.ONE_THIRD)\n"
+    cell += "def dealt_out(x, n):\n    return turn(split(x, n * one))\n"
     written(
         tmp_path / "asha",
         helper_py=helper + "\n" * 999,
         more__turn_py="def turn(x):\n    return x.transpose(1, 2)\n",
-        torch_py="raise SystemExit",
+        colorsys_py="raise SystemExit",
         large_py="x = 1\n" * LONGEST_MODULE,
         work_ipynb=text_of(notebook(cell)),
     )
@@ -234,7 +235,7 @@ def test_of_a_helper_and_a_notebook_the_notebook_is_graded(tmp_path):
     assert found.cells == (cell,)
     assert "of 5 files, work.ipynb was graded" in found.wrong
     names = {name for name, _ in found.modules}
-    assert names == {"helper.py", "more/turn.py", "torch.py"}
+    assert names == {"helper.py", "more/turn.py", "colorsys.py"}
     done = grade(found, WEEK, Sandbox(trusted=True))
     assert done.total == 10, done.notes
 
