@@ -168,6 +168,5 @@ def read_cells(file: Path) -> tuple[str, ...]:
 
 
 def plain_lines(text: str) -> str:
-    """End all lines alike, and drop the mark at the beginning of a file."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    return text.replace("\r", "\n")
+    """End all lines alike."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
