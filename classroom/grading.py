@@ -1,7 +1,6 @@
 """Grading: each submission is run in the sandbox, and judged here."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +10,9 @@ from classroom.exercise import Exercise
 from classroom.judging import Verdict, all_cases, judge
 from classroom.outcomes import Outcome
 from classroom.sandbox import Sandbox, SandboxRun
-from classroom.submissions import Submission
+from classroom.submissions import LINES, Submission
 from classroom.values import clean, from_json, to_json
 
-IMPORTS = re.compile(r"(?:(?:(?:import|from) [^\n;]*|#[^\n]*)?(?:\n|$))*")
 RUNS = 5  # of one submission, with less and less of it
 AT_ONCE = 2  # submissions
 LONGEST_TEXT = 600  # characters of what a student's error says
@@ -82,7 +80,7 @@ def grade(
     submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> Grade:
     """Grade one submission: whatever it does, it gets a row."""
-    runs = [*runs_of(submission.cells, assignment, sandbox)]
+    runs = [*runs_of(submission, assignment, sandbox)]
     came: dict[str, Any] = {}
     for run in reversed(runs):  # what came first counts
         came |= run.came
@@ -90,7 +88,9 @@ def grade(
     for run in runs[:-1]:
         notes.append(f"{place_text(run.begun)} was left out: {run.stopped}")
     for run in runs[-1:]:
-        notes += [f"{place_text(n)}: {x}" for n, x in run.errors.items()]
+        notes += [
+            f"{place_text(n)} was left out: {x}" for n, x in run.errors.items()
+        ]
     marks = tuple(
         mark(each, points, assignment.draw, came.get(each.name))
         for each, points in zip(
@@ -102,11 +102,11 @@ def grade(
 
 
 def runs_of(
-    cells: Sequence[str], assignment: Assignment, sandbox: Sandbox
+    submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> Iterator[SandboxRun]:
     """Run the cells; what ends the process is left out of the next run, so
-    that the rest counts. The last run has only cells that define an answer
-    or import something."""
+    that the rest counts. The last run has only what defines an answer or
+    imports something."""
     cases = {
         each.name: [
             to_json(replace(case, when=""))  # what is special stays here
@@ -116,12 +116,11 @@ def runs_of(
     }
     skip: list[int | str] = []
     most = left = sandbox.seconds
-    for number in range(RUNS if cells else 0):
+    given = {"cells": submission.cells, "modules": submission.modules}
+    for number in range(RUNS if submission.cells else 0):
         last = number == RUNS - 1 or left < most / 4
-        if last:
-            skip += cells_beside(cells, [*cases])
         seconds = most / 4 if last else most / 2
-        job = {"cells": cells, "cases": cases, "skip": [*skip]}
+        job = given | {"cases": cases, "skip": [*skip], "last": last}
         run = sandbox.run(job, min(seconds, max(left, seconds / 2)))
         run.came = {n: x for n, x in run.came.items() if n in cases}
         yield run
@@ -131,21 +130,12 @@ def runs_of(
         skip += [run.begun, *run.came]
 
 
-def cells_beside(cells: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Number the cells that neither define anything nor import alone."""
-    defines = re.compile(
-        rf"^(?:def |class |(?:{'|'.join(names)}) *=)", re.MULTILINE
-    )
-    return [
-        i
-        for i, cell in enumerate(cells)
-        if not (defines.search(cell) or IMPORTS.fullmatch(cell))
-    ]
-
-
 def place_text(begun: int | str | None) -> str:
     """Name what was running; cells of code are counted from 1."""
-    return f"code cell {begun + 1}" if isinstance(begun, int) else f"{begun}"
+    if not isinstance(begun, int):
+        return f"{begun}"
+    cell, line = divmod(begun, LINES)
+    return f"code cell {cell + 1}" + (f", line {line}" if line else "")
 
 
 def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
