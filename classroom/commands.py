@@ -187,10 +187,12 @@ def strangers(names: Sequence[str], roster: sheets.Rows) -> list[str]:
 
 
 def write_gradescope(args: Namespace) -> None:
-    """Write the zip that Gradescope asks for as an autograder."""
-    assignment = load_assignment(Path(args.assignment))
-    gradescope.write_autograder(assignment, Path(args.out))
-    print(f"{args.out}: upload it at Configure Autograder")
+    """Write the zip that Gradescope asks for as an autograder, and try it
+    out: some half a minute."""
+    assignment, out = load_assignment(Path(args.assignment)), Path(args.out)
+    gradescope.write_autograder(assignment, out, args.packages)
+    print(gradescope.check_autograder(assignment, out))
+    print(f"{out}: upload it at Configure Autograder")
 
 
 WHICH = "a name, or a chapter's number for those without a solution"
@@ -204,6 +206,7 @@ OPTIONS: Options = {
     "assignment": (TEXT, "the .json that `classroom assign` wrote"),
     "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
     "marks": (TEXT, "a CSV of points given by hand"),
+    "packages": (TEXT, "what students import besides torch and numpy"),
     "seconds": (COUNT, "time for one submission"),
     "trust-submissions": (FLAG, ONLY_YOURS),
 }
@@ -216,15 +219,17 @@ GRADE = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
     "marks": None, "seconds": 20, "trust-submissions": False,
 }
+GRADESCOPE = {
+    "assignment": "exercises.json", "out": "autograder.zip", "packages": "",
+}
 # fmt: on
-GRADESCOPE = {"assignment": "exercises.json", "out": "autograder.zip"}
 FOLDER = "folder", None, "the students' notebooks"
 TO_TRY = {
     "": ["list", "assign 5 7", "grade submissions"],
     "list": ["", "--chapter 7"],
     "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
     "grade": ["submissions", "submissions --roster canvas.csv"],
-    "gradescope": ["", "--assignment week.json"],
+    "gradescope": ["", "--packages matplotlib,seaborn"],
 }
 COMMAND_LINE = Program(
     name="python -m classroom",
