@@ -58,7 +58,8 @@ home=${{1:-/autograder}} python=${{2:-/opt/book/bin/python}}
 cd "$home"
 umask 077
 chmod -R go-rwx .
-chmod go+x . source
+chmod go+x .
+chmod go+rx source
 chmod -R go+rX {readable}
 chmod -R go-rwx source/classroom/exercises
 exec "$python" -P -c 'import sys; sys.path.insert(0, sys.argv[1] + "/source")
@@ -116,7 +117,8 @@ def packed_files() -> Iterator[tuple[str, Path]]:
 def requirements(packages: str) -> list[str]:
     """Read the names of packages and their bounds, and add an upper one to
     those that are installed here. Raises ValueError for other words."""
-    text = f"{ALWAYS},{packages.replace(' ', '')}".rstrip(",")
+    words = ",".join(each.strip() for each in packages.split(","))
+    text = f"{ALWAYS},{words}".rstrip(",")
     found = {m[1].lower(): m[2].rstrip(",") for m in PACKAGE.finditer(text)}
     if not re.fullmatch(rf"{PACKAGE.pattern}(,?{PACKAGE.pattern})*", text):
         raise ValueError(
