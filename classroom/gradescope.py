@@ -68,11 +68,15 @@ grade_here(sys.argv[1], int(sys.argv[2]))' "$home" "${{3:-{student}}}"
 """
 # What is always there. No package may be newer than the one that is here.
 ALWAYS = "torch>=2.4,numpy>=1.26"
-BOUND = r"(?:[<>!=~]=|[<>])\d+(?:\.(?:\d+|\*))*"
-PACKAGE = re.compile(rf"([A-Za-z][\w.-]*)((?:{BOUND}(?:,(?={BOUND}))?)*)")
+VERSION_BOUND = r"(?:[<>!=~]=|[<>])\d+(?:\.(?:\d+|\*))*"
+PACKAGE = re.compile(
+    rf"([A-Za-z][\w.-]*)((?:{VERSION_BOUND}(?:,(?={VERSION_BOUND}))?)*)"
+)
 # What an error may be called; every other name is a student's to choose.
-ERRORS = {n for n in dir(builtins) if n.endswith(("Error", "Exit"))} | {""}
-ERRORS |= {"TookTooLong", "NotTried", "ForbiddenMeans", "Exception"}
+KNOWN_ERRORS = {n for n in dir(builtins) if n.endswith(("Error", "Exit"))} | {
+    ""
+}
+KNOWN_ERRORS |= {"TookTooLong", "NotTried", "ForbiddenMeans", "Exception"}
 LONGEST = 200  # characters of a line that is shown
 SIZES = {0.75: "0.5", 1.5: "1", 3: "2", 6: "4"}  # GB, with CPUs
 
@@ -192,7 +196,7 @@ def hide_words(outcome: Any, lines: set[str]) -> str:
 def error_name(text: Any) -> str:
     """Name the type of an error, where that is no name of a student's."""
     name = str(text).partition(":")[0]
-    return name if name in ERRORS else "Exception"
+    return name if name in KNOWN_ERRORS else "Exception"
 
 
 def results(done: Grade) -> dict[str, Any]:

@@ -200,9 +200,7 @@ def running_process(
     try:
         yield process
     finally:
-        end(process)
-        if user:  # those, too, that are nobody's children any more
-            subprocess.run(KILL_ALL, cwd="/", env={}, **owner(user))
+        end(process, user)
         process.wait()
         for stream in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
@@ -210,12 +208,15 @@ def running_process(
 
 
 def end(process: subprocess.Popen[bytes], user: int = 0) -> None:
-    """Kill a process, all that it started, and all of a user."""
-    for number in family(process.pid, user):
+    """Kill a process, all that it started, and all of a user at once, so that
+    none of them can start another meanwhile."""
+    for number in family(process.pid):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(number, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    if user:
+        subprocess.run(KILL_ALL, cwd="/", env={}, **owner(user))
 
 
 def run_with_limits(

@@ -298,6 +298,19 @@ words = " ".join(os.environ).upper()
 for secret in "TOKEN", "SECRET", "PASS", "AWS", "GRADESCOPE":
     if secret in words: raise RuntimeError(f"seen: {secret}")
 """,
+    "orphans that multiply": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True:
+            for _ in range(30):
+                if os.fork() == 0:
+                    os.setsid()
+                    time.sleep(10**6)
+            time.sleep(0.2)
+    os._exit(0)
+""",
     "all inputs at once": """
 import gc, os, sys
 frame, found = sys._getframe(), []
@@ -340,4 +353,5 @@ WITHOUT_PROCESS = {
     "exit at once",
     "lines before the real ones",
     "a torch of my own",
+    "orphans that multiply",
 }
