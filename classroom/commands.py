@@ -173,10 +173,12 @@ def strangers(
 
 
 def write_gradescope(args: Namespace) -> None:
-    """Write the zip that Gradescope asks for as an autograder."""
-    assignment = load_assignment(Path(args.assignment))
-    gradescope.write_autograder(assignment, Path(args.out))
-    print(f"{args.out}: upload it at Configure Autograder")
+    """Write the zip that Gradescope asks for as an autograder, and try it
+    out: some half a minute."""
+    assignment, out = load_assignment(Path(args.assignment)), Path(args.out)
+    gradescope.write_autograder(assignment, out, args.packages)
+    print(gradescope.check_autograder(assignment, out))
+    print(f"{out}: upload it at Configure Autograder")
 
 
 def try_exercise(args: Namespace) -> None:
@@ -198,18 +200,13 @@ ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 OPTIONS: Options = {
     "chapter": (WHOLE_NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
-    "seed": (
-        TEXT,
-        "a word that draws what answers are tried on (default: random)",
-    ),
+    "seed": (TEXT, "a word that draws the inputs (default: a random one)"),
     "title": (TEXT, "what stands above the exercises"),
     "out": (TEXT, "the file to write"),
     "assignment": (TEXT, "the .json that `classroom assign` wrote"),
     "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
-    "marks": (
-        TEXT,
-        "where you type points (default: grades-marks.csv)",
-    ),
+    "marks": (TEXT, "where you type points (default: grades-marks.csv)"),
+    "packages": (TEXT, "what students import besides torch and numpy"),
     "seconds": (COUNT, "time for one submission"),
     "trust-submissions": (FLAG, ONLY_YOURS),
 }
@@ -223,15 +220,17 @@ GRADE = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
     "marks": None, "seconds": 20, "trust-submissions": False,
 }
+GRADESCOPE = {
+    "assignment": "exercises.json", "out": "autograder.zip", "packages": "",
+}
 # fmt: on
-GRADESCOPE = {"assignment": "exercises.json", "out": "autograder.zip"}
 FOLDER = "folder", None, "the students' notebooks"
 TO_TRY = {
     "": ["list", "assign 5 7", "grade submissions"],
     "list": ["", "--chapter 7"],
     "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
     "grade": ["submissions", "submissions --roster canvas.csv"],
-    "gradescope": ["", "--assignment week.json"],
+    "gradescope": ["", "--packages matplotlib,seaborn"],
     "try": ["decoder_mask", "alibi_bias"],
     "pack": ["_build/homework", "homework"],
 }
