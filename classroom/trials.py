@@ -287,7 +287,7 @@ def drawn_sizes(
     texts = f"{exercise.draw}\n{exercise.sizes}\n{special}\nd({exercise.make})"
     used = {n.id: n.ctx for n in ast.walk(ast.parse(texts)) if isinstance(n, ast.Name)}
     given = {t.id for n in ast.walk(ast.parse(f"{exercise.sizes}\n{special}")) if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
-    axes = {x for letters in exercise.inputs.values() for x in letters} | {*exercise.output}
+    axes = {x for letters in exercise.inputs.values() for x in letters} | {*exercise.inputs, *exercise.output}
     letters = {x for x in axes | {*used} if len(x) == 1 and x.isupper()}
     names = base_names(exercise.names) | vars(stubs)
     names |= {"draw": draw} | draw.sizes(letters - given)
