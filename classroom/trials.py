@@ -272,11 +272,12 @@ def drawn_case(exercise: Exercise, draw: Draw, when: str = "", *lines: str) -> C
         training=names.get("training", False),
         without=exercise.without,
     )
+    if exercise.make:
+        case = replace(case, make=eval(f"dict({exercise.make})", names))
     if case.within:
         return case_in_model(exercise, draw, case)
     if not exercise.make:
         return case
-    case = replace(case, make=eval(f"dict({exercise.make})", names))
     return with_parameters(exercise, draw, case, names.get("state"))
 
 
@@ -321,6 +322,7 @@ def case_in_model(exercise: Exercise, draw: Draw, case: Case) -> Case:
     ids = [draw.ids(sizes["B"], sizes[x], below=sizes["V"]) for x in "ST"]
     for each in ids:
         each[:, 0] = 2  # nobody has only padding to attend to
+    make |= case.make or {}
     case = replace(case, args=tuple(ids), sizes=sizes, make=make)
     return with_parameters(exercise, draw, case, None)
 
