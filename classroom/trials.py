@@ -9,6 +9,7 @@ flags (see cases.py), the stubs, and what the exercise's notebook imports.
 """
 
 import ast
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -174,8 +175,9 @@ def used_letters(lines: str, how: type = ast.expr_context) -> set[str]:
 
 
 def size_of(axis: str, sizes: Mapping[str, int]) -> int:
-    """Give the size of an axis: a letter's, or the number it is."""
-    return int(axis) if axis.isdigit() else sizes[axis]
+    """Give the size of an axis: a letter's, a number, or a product: 2*C."""
+    words = axis.split("*")
+    return math.prod(sizes[x] if x in sizes else int(x) for x in words)
 
 
 def with_parameters(
