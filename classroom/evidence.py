@@ -24,7 +24,7 @@ def equal(mine: Any, right: Any, tolerance: float) -> bool:
             and len(mine) == len(right)
             and all(equal(a, b, tolerance) for a, b in zip(mine, right))
         )
-    if isinstance(right, Tensor) or type(right) in (int, float):
+    if isinstance(right, Tensor) or type(right) in (bool, int, float):
         if not isinstance(mine, Number):
             return False
         a, b = torch.as_tensor(mine), torch.as_tensor(right)

@@ -144,12 +144,12 @@ def form_of(value: Any) -> tuple[str, list[Tensor]]:
         pairs = [form_of(part) for part in parts]
         forms = ", ".join(form for form, _ in pairs)
         return f"({forms})", [x for _, numbers in pairs for x in numbers]
+    if type(value) in (bool, int, float):
+        value = torch.tensor(value)
     if isinstance(value, Tensor):
         kind = "bool" if value.dtype == torch.bool else "numbers"
         whole = value.ndim and kind != "bool" and not value.is_floating_point()
         return f"{'whole ' * bool(whole)}{kind} {[*value.shape]}", [value]
-    if type(value) in (int, float):
-        return "numbers []", [torch.tensor(value)]
     return repr(value), []
 
 
