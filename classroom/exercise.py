@@ -20,6 +20,8 @@ KINDS = {
     "part": "write a part of the model",
     "ablation": "measure what a change does",
     "explain": "explain",
+    "hunt": "find three bugs",
+    "result": "hand in a result",
 }
 # Where the data lie: in the package that notebooks fetch, or in a copy of the
 # repository. Homework lies packed, so that no search finds its answers.
@@ -179,10 +181,13 @@ def frozen(value: Any) -> Any:
 
 def exercise(name: str) -> Exercise:
     """Look an exercise up; ValueError for a name that is none."""
-    if name not in exercises():
-        near = get_close_matches(str(name), exercises(), cutoff=0)
+    from classroom.course import parts  # which builds on this file
+
+    known = exercises() | parts()
+    if name not in known:
+        near = get_close_matches(str(name), known, cutoff=0)
         raise ValueError(
             f"{name=} is no exercise; near are {', '.join(near)}. `python -m "
             "classroom list` lists them all."
         )
-    return exercises()[name]
+    return known[name]

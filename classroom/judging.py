@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from classroom.cases import Case
+from classroom.course import hunted, result_fault
 from classroom.dependence import Dependence, wrong_dependence
 from classroom.evidence import equal, evidence
 from classroom.exercise import Exercise
@@ -71,7 +72,9 @@ def try_answer(
 
 def all_cases(exercise: Exercise, seed: int | str) -> list[Case]:
     """List what an answer is called with."""
-    return [Case()] if exercise.rubric else find_trial(exercise, seed).calls
+    if exercise.rubric or exercise.kind == "result":
+        return [Case()]
+    return find_trial(exercise, seed).calls
 
 
 def judge(
@@ -83,6 +86,11 @@ def judge(
     if is_unwritten(outcomes[0]):
         says = "not written yet: put your answer where the ... stands."
         return Verdict(exercise.name, 0, says, ("not written",))
+    if exercise.kind == "result":
+        fault = result_fault(exercise, outcomes[0].value)
+        mistakes = (fault,) if fault else ()
+        says = sentence(fault or "right")
+        return Verdict(exercise.name, float(not fault), says, mistakes)
     trial = find_trial(exercise, seed)
     wrong = [
         i
@@ -117,6 +125,9 @@ def wrong_verdict(
     each, i = trial.exercise, wrong[0]
     case = trial.cases[i]
     known = known_mistakes(trial, outcomes)
+    if each.kind == "hunt":
+        share, says = hunted(len(known))
+        return Verdict(each.name, share, sentence(says), (says,))
     label, seen = evidence(each, case, outcomes[i], trial.wanted[i])
     says, dependence = sentence("; and ".join(known) or label), None
     if case.when:
