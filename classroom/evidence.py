@@ -241,12 +241,11 @@ def value_difference(
     if bad.any():
         count = f"({int(bad.sum())} of {bad.numel()} numbers are like that)"
         return f"{first_wrong(mine, right, bad)} {count}"
+    sources = {**inputs, "output": right}
     return (
-        factor(mine, right, sizes)
-        or offset(mine, right)
+        linear_relation(mine, right, sizes)
         or shift(mine, right)
-        or other_element(mine, right, inputs)
-        or displacement(mine, right)
+        or misplacement(mine, right, sources)
         or wrong_places(mine, right, tolerance)
     )
 
@@ -258,55 +257,37 @@ def first_wrong(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
     return f"output{place} is {is_now}, should be {wanted}"
 
 
-def factor(mine: Tensor, right: Tensor, sizes: Sizes) -> str:
-    """Name one factor of all numbers, by the sizes where it can be."""
-    a, b = finite_pairs(mine, right)
-    if len(a) < 2 or not (b.abs() > 1e-6).any():
+def linear_relation(mine: Tensor, right: Tensor, sizes: Sizes) -> str:
+    """Name one factor of all numbers, or one number that was added to all.
+    Places that both hide with −∞ do not count."""
+    a, b = mine.double().flatten(), right.double().flatten()
+    seen = (a != b) | b.isfinite()
+    a, b = a[seen], b[seen]
+    if right.dtype == torch.bool or len(a) < 2 or torch.equal(a, b):
         return ""
     ratio = (a.dot(b) / b.dot(b)).item()
-    if abs(ratio) < 1e-6 or not torch.allclose(a, ratio * b, 1e-4, 1e-6):
-        return ""
-    if math.isclose(ratio, -1, rel_tol=1e-4):
-        return "every number has the wrong sign"
-    large = abs(ratio) > 1
-    name = factor_name(abs(ratio) if large else 1 / abs(ratio), sizes)
-    sign = " and of the wrong sign" if ratio < 0 else ""
-    size = "large" if large else "small"
-    return f"every number is {name} times too {size}{sign}"
+    if abs(ratio) > 1e-6 and torch.allclose(a, ratio * b, 1e-4, 1e-6):
+        if math.isclose(ratio, -1, rel_tol=1e-4):
+            return "every number has the wrong sign"
+        large, sign = abs(ratio) > 1, " and of the wrong sign" * (ratio < 0)
+        name = factor_name(max(abs(ratio), 1 / abs(ratio)), sizes)
+        size = "large" if large else "small"
+        return f"every number is {name} times too {size}{sign}"
+    more = (a - b).mean().item()
+    if abs(more) > 1e-6 and torch.allclose(a, b + more, 1e-4, 1e-6):
+        size = "large" if more > 0 else "small"
+        return f"every number is {number_text(abs(more))} too {size}"
+    return ""
 
 
 def factor_name(value: float, sizes: Sizes) -> str:
     """Write a factor, and the size or root of a size that it is."""
-    known: dict[str, float] = dict(sizes)
-    known |= {f"√{letter}": n**0.5 for letter, n in sizes.items()}
-    known |= {f"{letter}²": n**2 for letter, n in sizes.items()}
-    known["2"] = 2
-    for name, n in known.items():
-        if n > 1 and math.isclose(n, value, rel_tol=1e-4):
-            return f"{name} = {value:.2f}" if name != "2" else "2"
-    return f"{value:.2f}"
-
-
-def offset(mine: Tensor, right: Tensor) -> str:
-    """Name one number that was added to all."""
-    a, b = finite_pairs(mine, right)
-    if right.dtype == torch.bool or len(a) < 2:
-        return ""
-    more = (a - b).mean().item()
-    if abs(more) < 1e-6 or not torch.allclose(a, b + more, 1e-4, 1e-6):
-        return ""
-    size = "large" if more > 0 else "small"
-    return f"every number is {number_text(abs(more))} too {size}"
-
-
-def finite_pairs(mine: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the numbers of both as rows, without places that both hide."""
-    a, b = mine.double().flatten(), right.double().flatten()
-    hidden = (a == b) & a.isinf()
-    a, b = a[~hidden], b[~hidden]
-    if not (a.isfinite() & b.isfinite()).all():
-        return a[:0], b[:0]
-    return a, b
+    powers = {"{}": 1.0, "√{}": 0.5, "{}²": 2.0}
+    for form, power in powers.items():
+        for letter, n in sizes.items():
+            if n > 1 and math.isclose(n**power, value, rel_tol=1e-4):
+                return f"{form.format(letter)} = {value:.2f}"
+    return f"{value:.2f}".removesuffix(".00")
 
 
 def shift(mine: Tensor, right: Tensor) -> str:
@@ -324,43 +305,29 @@ def shift(mine: Tensor, right: Tensor) -> str:
     return ""
 
 
-def other_element(
-    mine: Tensor, right: Tensor, inputs: Mapping[str, Tensor]
+def misplacement(
+    mine: Tensor, right: Tensor, sources: Mapping[str, Tensor]
 ) -> str:
-    """Where all comes from one input: which element of it stands where
-    another should: output[0, 0, 1, 0] holds x[0, 0, 13]."""
-    for name, given in inputs.items():
-        values = given.flatten().tolist()
-        known = set(values)
-        if len(known) < len(values) or given.numel() < 4:
+    """Where all comes from one input, or stands in the right output: which
+    element stands where another should: output[0, 1] holds x[0, 13]."""
+    came, wanted = (x.flatten().tolist() for x in (mine, right))
+    for name, given in sources.items():
+        known = given.flatten().tolist()
+        if len({*known}) < max(len(known), 4) or not {*came, *wanted} <= {
+            *known
+        }:
             continue
-        if {*mine.flatten().tolist(), *right.flatten().tolist()} <= known:
-            place = (mine != right).nonzero()[0].tolist()
-            here, there = (
-                (given == found[tuple(place)]).nonzero()[0].tolist()
-                for found in (mine, right)
-            )
-            return (
-                f"right shape, wrong elements: output{place} holds "
-                f"{name}{here}, should hold {name}{there}"
-            )
+        wrong = (mine != right).nonzero().tolist()
+        here, there = (
+            (given == found[tuple(wrong[0])]).nonzero()[0].tolist()
+            for found in (mine, right)
+        )
+        return (
+            f"right shape, wrong elements: output{wrong[0]} holds "
+            f"{name}{here}, should hold {name}{there} ({len(wrong)} of "
+            f"{len(came)} are misplaced)"
+        )
     return ""
-
-
-def displacement(mine: Tensor, right: Tensor) -> str:
-    """The same numbers in other places: name the first that is misplaced."""
-    if right.dtype == torch.bool or torch.equal(mine, right):
-        return ""
-    a, b = mine.double().flatten(), right.double().flatten()
-    if len(b.unique()) < len(b) or not torch.equal(a.sort()[0], b.sort()[0]):
-        return ""
-    wrong = mine.double() != right.double()
-    place = wrong.nonzero()[0].tolist()
-    home = (right == mine[tuple(place)]).nonzero()[0].tolist()
-    return (
-        f"right numbers in wrong places: output{place} holds what belongs "
-        f"into output{home} ({int(wrong.sum())} of {len(a)} are misplaced)"
-    )
 
 
 def wrong_places(mine: Tensor, right: Tensor, tolerance: float) -> str:

@@ -1,11 +1,12 @@
 """What an exercise is, and where exercises are found: data beside the
 chapters, in TOML, with the statements in the notebooks."""
 
+import gzip
 import json
 import re
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -25,11 +26,14 @@ KINDS = {
 }
 # Where the data lie: in the package that notebooks fetch, or in a copy of the
 # repository. Homework lies packed, so that no search finds its answers.
-SHELVES = (
-    Path(__file__).parent / "exercises",
-    Path(__file__).parents[1] / "chapters" / "exercises",
+PACKED_HERE = Path(__file__).parent / "exercises"
+CHAPTERS = Path(__file__).parents[1] / "chapters"
+FOLDERS = (
+    [PACKED_HERE]
+    if any(PACKED_HERE.glob("*.md"))
+    else [CHAPTERS / "exercises", CHAPTERS / "assignments"]
 )
-HOMEWORK, STORED = "homework.zip", "homework.json"
+HOMEWORK, STORED = "homework.zip", "homework_trials.json.gz"
 SECTION = re.compile(r"^## (?:\d+ · )?([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 CHECK = re.compile(r'\bcheck\("(\w+)"')
 CELL = re.compile(
@@ -51,13 +55,15 @@ class Exercise:
     empty text is replaced by a line at the end.
 
     `axes` names what goes in and comes out, as in "q: B H T D, pad: -> B T".
-    `sizes` and `draw` are lines of Python that draw it: see trials.py. There
-    are `cases` ordinary ones, or three. Each of `edges` says what is special about an input, and has the lines that
-    make it so after the others. A class is built with `make`, the arguments
-    of a call. `without` names what an answer may not use. `dependence` asks
-    what depends on what: "v 2 -> 2" changes axis 2 of the input v bit by bit,
-    and sees which places along axis 2 of the result move. Homework has no
-    solution in the book; a `rubric` is for a person who reads.
+    `sizes` and `draw` are lines of Python that draw it (see trials.py), for
+    `cases` ordinary cases, or three. Each of `edges` says what is special
+    about an input, and has the lines that make it so after the others. A
+    class is built with `make`, the arguments of a call. `without` names what
+    an answer may not use. `dependence` asks what depends on what: "v 2 -> 2"
+    changes axis 2 of the input v bit by bit, and sees which places along axis
+    2 of the result move. What is `assignable` as homework has no solution in
+    the book; a `rubric` is for a person who reads. A part of
+    an assignment has `points`.
     """
 
     name: str
@@ -81,6 +87,7 @@ class Exercise:
     tolerance: float = 1e-4
     rubric: tuple[str, ...] = ()
     assignable: bool = False
+    points: float = 0.0
 
     @property
     def inputs(self) -> dict[str, list[str]]:
@@ -95,46 +102,54 @@ class Exercise:
         return self.axes.partition("->")[2].split()
 
 
-def shelf() -> Path:
-    """Find the folder of the exercises."""
-    return next(x for x in SHELVES if any(x.glob("*.md")))
-
-
 @cache
 def exercises() -> dict[str, Exercise]:
     """List every exercise of the book by its name, chapter by chapter, in the
-    order of the notebooks."""
+    order of the notebooks; then those of the assignments."""
     found: dict[str, Exercise] = {}
-    for statements, *tables in chapter_tables():
-        sections = dict(notebook_sections(statements.read_text("utf8")))
+    for file in statements():
+        sections = dict(notebook_sections(file.read_text("utf8")))
+        tables = exercise_tables(file, sections)
         common = "".join(table.pop("names", "") for table, _ in tables)
-        own: dict[str, Exercise] = {}
-        for table, packed in tables:
-            for name, data in table.items():
-                data = {"assignable": packed, "names": common} | data
-                own[name] = read_exercise(name, data, statements, sections)
-        found |= {name: own[name] for name in sections if name in own}
+        own = {
+            name: {"assignable": secret, "names": common} | data
+            for table, secret in tables
+            for name, data in table.items()
+        }
+        for name in sorted(own, key=[*sections, *own].index):
+            found[name] = read_exercise(name, own[name], file, sections)
     return found
 
 
-def chapter_tables() -> Iterator[tuple[Any, ...]]:
-    """Give the notebook of each chapter, and the tables of its exercises,
-    each with whether it is homework."""
-    folder, packed = shelf(), {}
-    if (folder / HOMEWORK).exists():
-        with zipfile.ZipFile(folder / HOMEWORK) as files:
-            for name in files.namelist():
-                packed[name[:2]] = tomllib.loads(files.read(name).decode())
-    elif (folder / STORED).exists():
-        packed = json.loads((folder / STORED).read_text("utf8"))["tables"]
-    for statements in sorted(folder.glob("[0-9]*.md")):
-        file = statements.with_suffix(".toml")
-        tables = []
-        if file.exists():
-            tables.append((tomllib.loads(file.read_text("utf8")), False))
-        if own := packed.get(statements.name[:2]):
-            tables.append((own, True))
-        yield statements, *tables
+def statements() -> list[Path]:
+    """List the notebooks with exercises."""
+    return [f for folder in FOLDERS for f in sorted(folder.glob("[0-9]*.md"))]
+
+
+def exercise_tables(
+    file: Path, sections: Iterable[str]
+) -> list[tuple[dict[str, Any], bool]]:
+    """Read what is said of the exercises of a notebook, each time with
+    whether that is homework: beside it, packed, or stored."""
+    found = []
+    beside, packed = file.with_suffix(".toml"), file.with_name(HOMEWORK)
+    if beside.exists():
+        found.append((tomllib.loads(beside.read_text("utf8")), False))
+    if packed.exists():
+        with zipfile.ZipFile(packed) as files:
+            if beside.name in files.namelist():
+                text = files.read(beside.name).decode()
+                found.append((tomllib.loads(text), True))
+    elif file.with_name(STORED).exists():
+        told = stored_homework(file.with_name(STORED))["exercises"]
+        found.append(({n: told[n] for n in sections if n in told}, True))
+    return found
+
+
+@cache
+def stored_homework(file: Path) -> dict[str, Any]:
+    """Read what notebooks fetch of homework: `stored.py` writes it."""
+    return dict(json.loads(gzip.decompress(file.read_bytes())))
 
 
 def notebook_sections(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -181,13 +196,10 @@ def frozen(value: Any) -> Any:
 
 def exercise(name: str) -> Exercise:
     """Look an exercise up; ValueError for a name that is none."""
-    from classroom.course import parts  # which builds on this file
-
-    known = exercises() | parts()
-    if name not in known:
-        near = get_close_matches(str(name), known, cutoff=0)
+    if name not in exercises():
+        near = get_close_matches(str(name), exercises(), cutoff=0)
         raise ValueError(
             f"{name=} is no exercise; near are {', '.join(near)}. `python -m "
             "classroom list` lists them all."
         )
-    return known[name]
+    return exercises()[name]

@@ -1,17 +1,28 @@
 """Homework as notebooks fetch it: what an answer is called with and what
 should come, and no code that could be pasted."""
 
+import gzip
 import json
-from dataclasses import fields
-from functools import cache
+import zipfile
+from pathlib import Path
 from typing import Any
 
-from classroom.exercise import STORED, Exercise, exercises, shelf
+from classroom.exercise import (
+    FOLDERS,
+    HOMEWORK,
+    STORED,
+    Exercise,
+    exercises,
+    statements,
+    stored_homework,
+)
 from classroom.mistakes import Mistake
 from classroom.trials import Trial, draw_trial
 from classroom.values import read_case, to_json
 
-SECRET = {"right", "edits", "sizes", "draw", "edges", "names", "make"}
+# What a notebook knows of homework.
+TOLD: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
+TOLD += "dependence", "without", "tolerance", "rubric", "assignable"
 
 
 def find_trial(exercise: Exercise, seed: int | str) -> Trial:
@@ -24,31 +35,48 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
             f"{exercise.name} is homework: other numbers than those of check "
             "are drawn in a copy of the book's repository only."
         )
-    return read_trial(exercise, stored_trials()[exercise.name])
+    stored = stored_homework(FOLDERS[0] / STORED)
+    return read_trial(exercise, stored["trials"][exercise.name])
 
 
-@cache
-def stored_trials() -> dict[str, Any]:
-    """Read what is stored of homework."""
-    text = (shelf() / STORED).read_text("utf8")
-    return dict(json.loads(text)["trials"])
+def pack_homework(folder: Path) -> list[Path]:
+    """Pack the tables of homework, and store a trial of each; list what was
+    written. Raises ValueError for a table that stands beside no notebook."""
+    tables, written = sorted(folder.glob("*.toml")), []
+    names = {file.stem for file in statements()}
+    if (
+        strange := [x.name for x in tables if x.stem not in names]
+        or not tables
+    ):
+        raise ValueError(
+            f"{folder}: {strange} belongs to no notebook: a table has its "
+            "name, such as 07_masks.toml."
+        )
+    for home in FOLDERS:
+        own = [
+            x for x in tables if (home / x.name).with_suffix(".md").exists()
+        ]
+        if own:
+            written.append(home / HOMEWORK)
+            with zipfile.ZipFile(written[-1], "w") as files:
+                for table in own:
+                    name = zipfile.ZipInfo(table.name)
+                    text = table.read_text("utf8")
+                    files.writestr(name, text, zipfile.ZIP_DEFLATED)
+    exercises.cache_clear()
+    (FOLDERS[0] / STORED).write_bytes(homework_bytes())
+    return [*written, FOLDERS[0] / STORED]
 
 
-def homework_text() -> str:
+def homework_bytes() -> bytes:
     """Write what notebooks fetch of all homework: what is said of each
     exercise, and the trial of seed 0."""
-    tables: dict[str, Any] = {}
-    trials = {}
-    for each in exercises().values():
-        if each.assignable:
-            told = {f.name: getattr(each, f.name) for f in fields(each)}
-            told = {n: x for n, x in told.items() if n not in SECRET}
-            number, name = told.pop("chapter"), told.pop("name")
-            del told["title"]
-            tables.setdefault(f"{number:02}", {})[name] = told
-            if not each.rubric:
-                trials[name] = trial_json(draw_trial(each, 0))
-    return json.dumps({"tables": tables, "trials": trials})
+    own = [each for each in exercises().values() if each.assignable]
+    told = {e.name: {key: getattr(e, key) for key in TOLD} for e in own}
+    coded = [each for each in own if not each.rubric]
+    trials = {each.name: trial_json(draw_trial(each, 0)) for each in coded}
+    text = json.dumps({"exercises": told, "trials": trials})
+    return gzip.compress(text.encode(), mtime=0)
 
 
 def trial_json(trial: Trial) -> dict[str, Any]:

@@ -39,10 +39,22 @@ def package_files(package: str) -> dict[str, Path]:
     """List the files of a package, by the names that Python knows them by."""
     above = PACKAGES[package]
     found = sorted(f for f in (above / package).rglob("*") if f.is_file())
-    return {
+    files = {
         file.relative_to(above).as_posix(): file
         for file in found
         if not NO_PART & {*file.parts}
+    }
+    return files | (exercise_files() if package == "classroom" else {})
+
+
+def exercise_files() -> dict[str, Path]:
+    """List the exercises as the package has them: statements, data, and what
+    is stored of homework, without its sources."""
+    return {
+        f"classroom/exercises/{file.name}": file
+        for folder in ("exercises", "assignments")
+        for file in sorted((ROOT / "chapters" / folder).glob("*.*"))
+        if file.suffix in {".md", ".toml", ".gz"}
     }
 
 

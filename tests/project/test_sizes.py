@@ -1,10 +1,12 @@
 """The ledger of sizes: who adds lines takes lines away."""
 
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from classroom.exercise import HOMEWORK
 from tests.helpers.project import ROOT, project_files
 
 LEDGER = tomllib.loads((ROOT / "tests" / "sizes.toml").read_text("utf8"))
@@ -19,12 +21,21 @@ def place_of(file: Path) -> str:
     return max((p for p in LINES if name.startswith(f"{p}/")), key=len)
 
 
+def texts_of(file: Path) -> list[str]:
+    """The code in a file; of exercises their data, too, packed or not."""
+    if file.name == HOMEWORK:
+        with zipfile.ZipFile(file) as files:
+            return [files.read(name).decode() for name in files.namelist()]
+    data = file.suffix == ".toml" and "chapters" in file.parts
+    return [file.read_text("utf8")] if data or file.suffix in KINDS else []
+
+
 def measured() -> dict[str, int]:
     """How many lines of code each place has."""
     found = dict.fromkeys(LINES, 0)
     for file in project_files(ROOT):
-        if file.suffix in KINDS:
-            found[place_of(file)] += len(file.read_text("utf8").splitlines())
+        for text in texts_of(file):
+            found[place_of(file)] += len(text.splitlines())
     return found
 
 
