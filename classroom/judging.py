@@ -83,7 +83,10 @@ def judge(
     """Say what is right or wrong, from what came of all the cases."""
     if exercise.rubric:
         return to_read(exercise, outcomes[0].value)
-    if exercise.kind == "result" and not is_unwritten(outcomes[0]):
+    if is_unwritten(outcomes[0]):
+        says = "not written yet: put your answer where the ... stands."
+        return Verdict(exercise.name, 0, says, ("not written",))
+    if exercise.kind == "result":
         fault = result_fault(exercise, outcomes[0].value)
         mistakes, says = (fault,) * bool(fault), sentence(fault or "right")
         return Verdict(exercise.name, float(not fault), says, mistakes)
@@ -93,9 +96,6 @@ def judge(
 def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     """Judge by a trial what came of its calls."""
     exercise = trial.exercise
-    if is_unwritten(outcomes[0]):
-        says = "not written yet: put your answer where the ... stands."
-        return Verdict(exercise.name, 0, says, ("not written",))
     wrong = [
         i
         for i, outcome in enumerate(outcomes[: len(trial.cases)])
