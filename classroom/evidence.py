@@ -59,7 +59,7 @@ def is_whole(value: Any) -> bool:
     """Tell whether a value is a tensor of whole numbers, such as ids."""
     if not isinstance(value, Tensor) or value.dtype == torch.bool:
         return False
-    return not value.is_floating_point()
+    return bool(value.ndim) and not value.is_floating_point()
 
 
 def evidence(

@@ -5,12 +5,10 @@ and the two archives that their first cells fetch. Where TAG is set, to v0.2.0
 say, it has to be the tag of the version.
 """
 
-import contextlib
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 
 import packages
 from build import ProjectBuilder
@@ -32,10 +30,9 @@ def main() -> str | None:
         return problem
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir(parents=True)
-    with exercises_inside():
-        for project in PROJECTS:
-            for kind in "wheel", "sdist":
-                ProjectBuilder(project).build(kind, DIST)
+    for project in PROJECTS:
+        for kind in "wheel", "sdist":
+            ProjectBuilder(project).build(kind, DIST)
     inside = {
         f"{ARCHIVE_NAME}/{name}": text for name, text in notebooks().items()
     }
@@ -44,19 +41,6 @@ def main() -> str | None:
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
     return None
-
-
-@contextlib.contextmanager
-def exercises_inside() -> Iterator[None]:
-    """Put the exercises into their package while it is built."""
-    folder = ROOT / "classroom" / "exercises"
-    folder.mkdir()
-    try:
-        for file in packages.exercise_files().values():
-            shutil.copy(file, folder)
-        yield
-    finally:
-        shutil.rmtree(folder)
 
 
 def tag_problem(tag: str | None, number: str) -> str | None:

@@ -31,7 +31,7 @@ DOWNLOADS = (
 # These have rooms of their own; the others are one room each.
 WITH_ROOMS = "tformer_lite", "shapewatch"
 # What stands beside a package's code for those who build or read it.
-NO_CODE = {"README.md", "LICENSE", "pyproject.toml"}
+NO_CODE = {"README.md", "LICENSE", "pyproject.toml", "hatch_build.py"}
 NO_PART = {"__pycache__", ".ipynb_checkpoints"}
 
 
