@@ -8,10 +8,10 @@ import random
 import zipfile
 from itertools import combinations, product
 
+import my_transformer
 import pytest
 import torch
 
-import my_transformer
 from classroom.course import assignment, planted, stranger
 from classroom.exercise import CELL, exercise, statements
 from classroom.grading import grade
@@ -114,6 +114,7 @@ def test_a_hunt_gives_nothing_where_something_else_was_changed():
         assert try_answer(HUNT, answer_of(HUNT, edits)).share == 0
 
 
+@pytest.mark.full
 def test_no_bug_changes_a_shape_and_the_checks_name_fourteen_of_sixteen():
     ids = torch.randint(2, 23, (3, 11), generator=torch.manual_seed(0))
     ids[0, :4], ids[1, :3], ids[2, 0] = torch.tensor([0, 0, 0, 1]), 0, 1
@@ -196,7 +197,8 @@ def test_results_that_hold_pass_and_others_are_told_why_not():
     assert try_answer(result("runs"), RUNS).right
     for name, value, says in WRONG:
         verdict = try_answer(result(name), value)
-        assert verdict.share == 0 and says in str(verdict), (name, verdict)
+        assert verdict.share == 0, (name, value)
+        assert says in str(verdict), (name, verdict)
 
 
 def run_cells(name, own, before):
