@@ -175,15 +175,25 @@ WRONG = [
     ("words", language(words=[["kim", "kim"], []]), "a word twice"),
     ("words", language(train=[("kim  sees.", "x")]), "another sentence"),
     ("share", language(right=0.6), "not that of the translations"),
+    ("share", language(right=float("nan")), "not that of the translations"),
+    ("share", language(test=[], wrote=[]), "the test is empty"),
     ("share", language(wrote=["?"]), "1 translations, and 10"),
     ("share", language(wrote=["?"] * 10, right=0), "no translation is right"),
+    ("without", language(without=dict.fromkeys(range(9), 0.17)), "no share"),
     ("without", language(without={"head 0": 0.5}), "nine heads"),
     ("without", language(without=dict.fromkeys("abcdefghi", 0.5)), "the same"),
     ("runs", RUNS | {"after": RUNS["before"]}, "the same run"),
     ("runs", RUNS | {"spreads": [0.02, 0.05]}, "the spreads are not"),
+    ("runs", RUNS | {"before": [0.1, 0.3, float("nan")]}, "the means are"),
+    ("runs", RUNS | {"means": []}, "not the form"),
     ("runs", RUNS | {"word": "no difference"}, "does not follow"),
     ("runs", RUNS | {"after": [0.1, 0.2]}, "three losses"),
 ]
+# As far apart as the spread, and less.
+NEAR = RUNS | {"after": [0.09, 0.04, 0.11], "means": [0.07, 0.08]}
+NEAR |= {"spreads": [0.02, 0.07], "word": "no difference"}
+LESS = RUNS | {"after": [0.01, 0.02, 0.03], "means": [0.07, 0.02]}
+LESS |= {"spreads": [0.02, 0.02], "word": "better"}
 
 
 def result(name):
@@ -194,7 +204,8 @@ def test_results_that_hold_pass_and_others_are_told_why_not():
     for name in ("pairs", "words", "share", "without"):
         assert try_answer(result(name), language()).right, name
         assert not try_answer(result(name), ...).right
-    assert try_answer(result("runs"), RUNS).right
+    for runs in (RUNS, NEAR, LESS):
+        assert try_answer(result("runs"), runs).right, runs
     for name, value, says in WRONG:
         verdict = try_answer(result(name), value)
         assert verdict.share == 0, (name, value)
