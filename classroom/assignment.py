@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Template
+
 from classroom.exercise import Exercise, exercise, exercises
+from classroom.judging import RULE
 
 SHELF = Path(__file__).parents[1] / "chapters" / "exercises"
 POINTS = 10.0
@@ -18,22 +21,8 @@ BEFORE_HEADING = re.compile(r"^(?=## )", re.MULTILINE)
 FOLD = re.compile(
     r"\n*<details>\s*<summary>A solution.*?</details>", re.DOTALL
 )
-INTRO = """# {title}
-
-Write each answer where the `...` stands, and run its cell: `check` tries it
-and says what is wrong. It sends nothing anywhere and gives no points. These
-are given on other sizes and numbers than `check` takes, so an answer that is
-right for every size is the only one worth writing.
-
-In Colab, choose *File → Save a copy in Drive* before you begin, or your work
-is lost when you close it. To hand in, choose *File → Download → Download
-.ipynb*, and upload that file where your course collects it. Do not rename
-functions or variables, and leave the names in `check(...)` as they are.
-
-| exercise | points |
-|---|---|
-{rows}
-"""
+HEAD_LINE = re.compile(r"## .*\n+(?:<data.*?</data>)?")
+INTRO = Path(__file__).parent / "pages" / "notebook.md"
 
 Cell = dict[str, Any]
 
@@ -56,6 +45,11 @@ class Assignment:
     def exercises(self) -> list[Exercise]:
         """The exercises, in order."""
         return [exercise(name) for name in self.points]
+
+    @property
+    def most(self) -> float:
+        """The points of all."""
+        return sum(self.points.values())
 
     def text(self) -> str:
         """Write what grading needs, as JSON; students do not get it."""
@@ -85,49 +79,47 @@ def find_exercises(words: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for word in words:
-        if not word.isdigit():
-            found.append(exercise(word).name)
-            continue
-        own = [n for n, x in exercises().items() if x.chapter == int(word)]
+        own = [n for n, x in exercises().items() if str(x.chapter) == word]
         some = [n for n in own if exercises()[n].assignable]
-        if not some:
+        if word.isdigit() and not some:
             raise ValueError(
                 f"chapter {word} has no exercise without a solution: name "
                 f"one of its others ({', '.join(own) or 'there is none'})."
             )
-        found += some
+        found += some or [exercise(word).name]
     return list(dict.fromkeys(found))
 
 
 def parse_points(names: Sequence[str], words: str) -> dict[str, float]:
     """Read the points: "10" for each, or "alibi_bias=10,dealt_out=5"."""
     points = dict.fromkeys(names, POINTS)
+    pairs = [word.rpartition("=") for word in words.split(",") if word]
     # What is for all comes first, wherever it stands.
-    for word in sorted(filter(None, words.split(",")), key=lambda w: "=" in w):
-        name, equals, number = word.rpartition("=")
+    for name, equals, number in sorted(pairs, key=lambda pair: pair[1]):
+        own = [name] if equals else names
         try:
-            given = float(number)
+            points |= dict.fromkeys(own, float(number))
         except ValueError:
-            given = 0.0
-        if not 0 < given < float("inf"):
+            own = []
+        if not {*own} <= {*names}:
+            raise ValueError(f"--points {name}={number}: not assigned.")
+        if not own or not 0 < points[own[0]] < float("inf"):
             raise ValueError(
                 f"--points {number}: give a number above 0, or NAME=NUMBER, "
                 "with commas between."
             )
-        if equals and name not in points:
-            raise ValueError(f"--points {word}: {name} is not assigned.")
-        points |= {name: given} if equals else dict.fromkeys(names, given)
     return points
 
 
 def student_notebook(assignment: Assignment) -> dict[str, Any]:
     """Make the notebook that students get: the setup, what the exercises
     import, and each exercise as the book has it, without a solution."""
-    rows = "\n".join(
-        f"| `{name}` | {points:g} |"
-        for name, points in assignment.points.items()
+    intro = Template(INTRO.read_text("utf8")).render(
+        title=assignment.title,
+        points=assignment.points,
+        rule=RULE,
+        read=any(each.rubric for each in assignment.exercises),
     )
-    intro = INTRO.format(title=assignment.title, rows=rows)
     heads, own = zip(*map(exercise_cells, assignment.exercises))
     imports = {cell["source"]: cell for head in heads for cell in head[1:]}
     cells = [make_cell("markdown", intro), heads[0][0], *imports.values()]
@@ -147,7 +139,7 @@ def exercise_cells(each: Exercise) -> tuple[list[Cell], list[Cell]]:
     """Find an exercise in the notebook of its chapter: the code that stands
     before all of them, and the section that calls `check` with its name.
 
-    Raises ValueError where the book's notebooks are not there.
+    Raises ValueError where the notebook is not there, or has none.
     """
     files = sorted(SHELF.glob(f"{each.chapter:02}_*.ipynb"))
     if not files:
@@ -160,8 +152,24 @@ def exercise_cells(each: Exercise) -> tuple[list[Cell], list[Cell]]:
         text = "\n".join(cell["source"] for cell in own)
         if each.name in CHECK.findall(text):
             break
+    else:
+        raise ValueError(
+            f"{each.name} has no section in {files[0]}: write one that calls "
+            f'check("{each.name}", ...) into the .md beside it, and run '
+            "`make notebooks`."
+        )
     code = [cell for cell in head if cell["cell_type"] == "code"]
     return code, [c | {"source": FOLD.sub("", c["source"])} for c in own]
+
+
+def statement(each: Exercise) -> str:
+    """Find what an exercise asks, in Markdown; where the book's notebooks
+    are not there, say what it teaches."""
+    try:
+        first = exercise_cells(each)[1][0]["source"]
+    except ValueError:
+        return each.teaches
+    return HEAD_LINE.sub("", first).strip()
 
 
 def sections(cells: list[Cell]) -> list[list[Cell]]:

@@ -1,14 +1,15 @@
 """What one can type: hand exercises out, and grade what comes back."""
 
 import json
+import secrets
 import shutil
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from classroom import gradescope, sheets
+from classroom import gradescope, pages, sheets
 from classroom.assignment import (
     Assignment,
     find_exercises,
@@ -16,9 +17,11 @@ from classroom.assignment import (
     parse_points,
     student_notebook,
 )
-from classroom.exercise import KINDS, exercises
-from classroom.grading import Grade, grade_all, mistakes
+from classroom.exercise import KINDS, exercise, exercises
+from classroom.grading import Grade, grade_all
+from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
+from classroom.stored import pack_homework
 from classroom.submissions import submissions
 from shapewatch.commands.parsing import (
     COUNT,
@@ -34,8 +37,6 @@ from shapewatch.tracing.tables import text_line
 
 IDENTITY = 4  # columns that tell students apart
 COLUMNS = 24, 2, 3, 25, 0
-
-Points = Mapping[tuple[str, str], float]
 
 
 def list_exercises(args: Namespace) -> None:
@@ -56,7 +57,8 @@ def assign(args: Namespace) -> None:
     grading needs. Give exercises by name, or a chapter's number for all of
     its exercises that have no solution in the book."""
     points = parse_points(find_exercises(args.exercises), args.points)
-    assignment = Assignment(args.title, str(args.seed), points)
+    seed = args.seed or secrets.token_hex(4)
+    assignment = Assignment(args.title, str(seed), points)
     notebook, key = Path(args.out), Path(args.out).with_suffix(".json")
     if notebook.suffix != ".ipynb":
         raise ValueError(
@@ -68,129 +70,129 @@ def assign(args: Namespace) -> None:
     for each in assignment.exercises:
         print(f"{points[each.name]:4g} points  {each.name}: {each.title}")
     minutes = sum(each.minutes for each in assignment.exercises)
-    print(f"{sum(points.values()):4g} points, about {minutes} minutes")
+    print(f"{assignment.most:4g} points, about {minutes} minutes")
     print(f"{notebook}: for the students")
     print(f"{key}: for you; `classroom grade` reads it")
 
 
 def grade_folder(args: Namespace) -> None:
-    """Grade the notebooks in a folder: a gradebook, a sheet a student, and
-    which mistakes the class made. Each runs under bubblewrap."""
+    """Grade the notebooks in a folder: a gradebook, a sheet a student, the
+    class on a page, and what a person has to read. Each runs under
+    bubblewrap."""
     assignment = load_assignment(Path(args.assignment))
     came = submissions(Path(args.folder))
-    names = [each.name for each in came]
-    by_hand = read_points(args.marks, names, assignment.points)
+    out = Path(args.out)
+    file = Path(args.marks or out.with_name(f"{out.stem}-marks.csv"))
+    typed = sheets.typed_marks(file, assignment)
     roster = sheets.read_rows(Path(args.roster)) if args.roster else []
     sandbox = Sandbox(args.trust_submissions, seconds=args.seconds)
     grades: list[Grade] = []
     for each in grade_all(came, assignment, sandbox):
-        grades.append(with_points(each, by_hand))
+        grades.append(with_typed(each, typed))
         print(grade_line(grades[-1], assignment), flush=True)
-    out = Path(args.out)
     book = sheets.gradebook(grades, assignment, roster)
-    told = changes(out, book) + strangers(names, roster)
+    told = changes(out, book)
+    told += strangers([each.name for each in came], roster, typed)
     files = out.with_name(f"{out.stem}-diagnoses.csv")
     folder = out.with_name(f"{out.stem}-sheets")
     sheets.write_rows(out, book)
     sheets.write_rows(files, sheets.diagnoses(grades))
-    write_sheets(folder, grades, assignment)
-    for text in (*sheets.class_lines(mistakes(grades)), *told):
+    sheets.add_rows(file, grades, typed)
+    write_pages(folder, grades, assignment, file)
+    for text in (*pages.class_lines(grades, assignment), *told):
         print(text)
-    print(f"{out}, {files}, {folder}/")
+    typed_into = f"{file}, " if file.exists() else ""
+    print(f"{out}, {files}, {typed_into}{folder}/")
 
 
-def write_sheets(
-    folder: Path, grades: Sequence[Grade], assignment: Assignment
+def write_pages(
+    folder: Path, grades: Sequence[Grade], assignment: Assignment, file: Path
 ) -> None:
-    """Write a page for each student, and one for the class."""
+    """Write a page for each student, one for the class, and where there are
+    explanations, one with all of them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    taken = {"the-class"}
-    for each in grades:
-        name = sheets.file_name(each.submission.name, taken)
-        text = sheets.sheet(each, assignment)
+    names = pages.file_names([each.submission.name for each in grades])
+    found = {n: pages.sheet(g, assignment) for n, g in zip(names, grades)}
+    found[pages.CLASS] = pages.class_page(grades, assignment, names)
+    if any(each.rubric for each in assignment.exercises):
+        typed = sheets.typed_marks(file, assignment)
+        page = pages.reading_page(grades, typed, assignment, file)
+        found[pages.TO_READ] = page
+    for name, text in found.items():
         (folder / name).write_text(text, "utf8")
-    text = sheets.class_page(grades, assignment)
-    (folder / "the-class.html").write_text(text, "utf8")
 
 
 def grade_line(each: Grade, assignment: Assignment) -> str:
     """Write a line for a submission."""
-    most = sum(assignment.points.values())
     waiting = f", {len(each.to_read)} to be read" if each.to_read else ""
     notes = f" ({each.notes[0]})" if each.notes else ""
     name = each.submission.name
-    return f"{name}: {each.total:g} of {most:g}{waiting}{notes}"
+    return f"{name}: {each.total:g} of {assignment.most:g}{waiting}{notes}"
 
 
-def read_points(
-    name: str | None, students: Sequence[str], most: Mapping[str, float]
-) -> Points:
-    """Read points given by hand: a CSV with Student, exercise and points.
-
-    Raises ValueError for a row that is nobody's, or gives too many.
-    """
-    found: dict[tuple[str, str], float] = {}
-    head, *rows = sheets.read_rows(Path(name)) if name else [[]]
-    for row in rows:
-        cells, where = dict(zip(head, row)), f"{name}: {', '.join(row)}"
-        try:
-            key = cells["Student"], cells["exercise"]
-            given = float(cells["points"])
-        except (KeyError, ValueError) as error:
-            raise ValueError(
-                f"{where}: a row needs Student, exercise and points, and a "
-                "header that names them."
-            ) from error
-        if key[0] not in students or not 0 <= given <= most.get(key[1], -1):
-            raise ValueError(
-                f"{where}: the student should be named as in the lines above, "
-                "the exercise be assigned, and the points lie between 0 and "
-                "what it is worth."
-            )
-        found[key] = given
-    return found
-
-
-def with_points(each: Grade, by_hand: Points) -> Grade:
-    """Put points given by hand in the place of those measured."""
-    student = each.submission.name
-    own = tuple(
-        replace(one, points=by_hand.get((student, one.exercise), one.points))
-        for one in each.marks
-    )
-    return replace(each, marks=own)
+def with_typed(each: Grade, typed: sheets.TypedMarks) -> Grade:
+    """Put points that a person typed in the place of those measured, and
+    the comments beside them."""
+    marks = []
+    student = sheets.safe(each.submission.name)
+    for one in each.marks:
+        if found := typed.get((student, one.exercise)):
+            given = one.points if found.points is None else found.points
+            one = replace(one, points=given, comment=found.comment)
+        marks.append(one)
+    return replace(each, marks=tuple(marks))
 
 
 def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
     """Say whose points are others than in the file that is there."""
-    if not out.exists():
-        return []
-    old = {tuple(row[:IDENTITY]): row[-1] for row in sheets.read_rows(out)[1:]}
-    pairs = [(row, old.get(tuple(row[:IDENTITY]))) for row in rows[1:]]
-    changed = [
-        f"changed: {row[0]}, {before or '–'} to {row[-1] or '–'}"
-        for row, before in pairs
-        if before is not None and before != row[-1]
-    ]
-    return changed or ["no total has changed"]
+    there = sheets.read_rows(out) if out.exists() else []
+    old = {tuple(row[:IDENTITY]): row[-1] for row in there if row}
+    told = []
+    for *row, after in rows[1:]:
+        before = old.get(tuple(row[:IDENTITY]), after)
+        if before != after:
+            told.append(
+                f"changed: {row[0]}, {before or '–'} to {after or '–'}"
+            )
+    return told or ["no total has changed"] * bool(there)
 
 
-def strangers(names: Sequence[str], roster: sheets.Rows) -> list[str]:
-    """Say whose submissions are on no row of a roster, if there is one."""
+def strangers(
+    names: Sequence[str], roster: sheets.Rows, typed: sheets.TypedMarks
+) -> list[str]:
+    """Say whose submissions are on no row of a roster, if there is one, and
+    for whom points were typed who handed in nothing."""
     own = sheets.owners(names, roster).values()
+    out = [name for name in names if roster and name not in own]
+    gone = {student for student, _ in typed} - {*map(sheets.safe, names)}
     return [
-        f"on no row of the roster, or on several: {name}"
-        for name in names
-        if roster and name not in own
+        *(f"on no row of the roster, or on several: {name}" for name in out),
+        *(f"nobody handed in as {name}" for name in sorted(gone)),
     ]
 
 
 def write_gradescope(args: Namespace) -> None:
-    """Write the zip that Gradescope asks for as an autograder."""
-    assignment = load_assignment(Path(args.assignment))
-    gradescope.write_autograder(assignment, Path(args.out))
-    print(f"{args.out}: upload it at Configure Autograder")
+    """Write the zip that Gradescope asks for as an autograder, and try it
+    out: some half a minute."""
+    assignment, out = load_assignment(Path(args.assignment)), Path(args.out)
+    gradescope.write_autograder(assignment, out, args.packages)
+    print(gradescope.check_autograder(assignment, out))
+    print(f"{out}: upload it at Configure Autograder")
+
+
+def try_exercise(args: Namespace) -> None:
+    """Try an exercise of your own on twenty seeds: what is drawn, whether
+    its right code passes, and whether each mistake gets its sentence."""
+    for line in rehearse(exercise(args.exercise)):
+        print(line, flush=True)
+
+
+def pack(args: Namespace) -> None:
+    """Pack the tables of homework that lie in a folder, and what notebooks
+    fetch of them."""
+    for file in pack_homework(Path(args.folder)):
+        print(f"{file}: {file.stat().st_size // 1000} kB")
 
 
 WHICH = "a name, or a chapter's number for those without a solution"
@@ -198,33 +200,39 @@ ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 OPTIONS: Options = {
     "chapter": (WHOLE_NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
-    "seed": (TEXT, "any word: it draws what answers are tried on"),
+    "seed": (TEXT, "a word that draws the inputs (default: a random one)"),
     "title": (TEXT, "what stands above the exercises"),
     "out": (TEXT, "the file to write"),
     "assignment": (TEXT, "the .json that `classroom assign` wrote"),
     "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
-    "marks": (TEXT, "a CSV of points given by hand"),
+    "marks": (TEXT, "where you type points (default: grades-marks.csv)"),
+    "packages": (TEXT, "what students import besides torch and numpy"),
     "seconds": (COUNT, "time for one submission"),
     "trust-submissions": (FLAG, ONLY_YOURS),
 }
 # Of each command: what it calls, its options' defaults, and its operand.
 # fmt: off
 ASSIGN = {
-    "points": "10", "seed": "0", "title": "Exercises", "out": "exercises.ipynb"
+    "points": "10", "seed": None, "title": "Exercises",
+    "out": "exercises.ipynb",
 }
 GRADE = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
     "marks": None, "seconds": 20, "trust-submissions": False,
 }
+GRADESCOPE = {
+    "assignment": "exercises.json", "out": "autograder.zip", "packages": "",
+}
 # fmt: on
-GRADESCOPE = {"assignment": "exercises.json", "out": "autograder.zip"}
 FOLDER = "folder", None, "the students' notebooks"
 TO_TRY = {
     "": ["list", "assign 5 7", "grade submissions"],
     "list": ["", "--chapter 7"],
     "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
     "grade": ["submissions", "submissions --roster canvas.csv"],
-    "gradescope": ["", "--assignment week.json"],
+    "gradescope": ["", "--packages matplotlib,seaborn"],
+    "try": ["decoder_mask", "alibi_bias"],
+    "pack": ["_build/homework", "homework"],
 }
 COMMAND_LINE = Program(
     name="python -m classroom",
@@ -234,6 +242,8 @@ COMMAND_LINE = Program(
         "assign": Command(assign, ASSIGN, ("exercises", "+", WHICH)),
         "grade": Command(grade_folder, GRADE, FOLDER),
         "gradescope": Command(write_gradescope, GRADESCOPE),
+        "try": Command(try_exercise, {}, ("exercise", None, "its name")),
+        "pack": Command(pack, {}, ("folder", None, "with tables of homework")),
     },
     options=OPTIONS,
     examples=TO_TRY,

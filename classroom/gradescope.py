@@ -1,72 +1,202 @@
 """The zip that Gradescope asks for: its container is the sandbox.
 
 There, a student's code runs as a user of its own, who may read neither the
-exercises' folder nor write the results.
+exercises nor the submission's file, nor write the results. Each submission
+is tried on numbers of its own, and nothing that is shown of it has any.
 """
 
+import builtins
+import hashlib
+import importlib
+import importlib.metadata
 import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
 import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from classroom.assignment import Assignment, load_assignment
+from classroom.assignment import (
+    CHECK,
+    SHELF,
+    Assignment,
+    load_assignment,
+    make_cell,
+    student_notebook,
+)
+from classroom.exercise import Exercise, exercise
 from classroom.grading import Grade, grade
-from classroom.sandbox import Sandbox, package_folders
-from classroom.submissions import load_submission
+from classroom.outcomes import PACKAGES
+from classroom.sandbox import Sandbox, SandboxRun, owner, package_folders
+from classroom.submissions import by_student, load_submission
 
-STUDENT = "student"
+STUDENT = 64_999  # a user, and a group, that nobody else is
 TIME = 60.0  # seconds for one submission
+HERE = Path(__file__).parents[1]
 SETUP = """\
 #!/usr/bin/env bash
+# Ubuntu 22.04 has Python 3.11 beside its own 3.10, which is too old.
 set -euo pipefail
 apt-get update -qq
-apt-get install -y -qq python3-venv
-python3 -m venv /opt/book
-/opt/book/bin/pip install --quiet '{torch}'
-useradd --create-home {student} || true
-chown -R root:root /autograder/source
-chmod -R go-rwx /autograder/source/classroom/exercises
-chmod go-rwx /autograder/source/assignment.json
+for minor in 13 12 11 14; do
+  apt-get install -y -qq python3.$minor python3.$minor-venv && break
+done
+python3.$minor -m venv /opt/book
+/opt/book/bin/pip install --quiet --disable-pip-version-check {packages}
 """
 AUTOGRADER = """\
 #!/usr/bin/env bash
-chmod go-rwx /autograder/results /autograder/submission
-cd /autograder/source
-exec /opt/book/bin/python -P -c 'import sys; sys.path.insert(0, "."); \\
-from classroom.gradescope import grade_here; grade_here("/autograder")'
+# Of all that lies here, a student's code can read our packages alone.
+set -eu
+home=${{1:-/autograder}} python=${{2:-/opt/book/bin/python}}
+cd "$home"
+umask 077
+chmod -R go-rwx .
+chmod go+x .
+chmod go+rx source
+chmod -R go+rX {readable}
+chmod -R go-rwx source/classroom/exercises
+exec "$python" -P -c 'import sys; sys.path.insert(0, sys.argv[1] + "/source")
+from classroom.gradescope import grade_here
+grade_here(sys.argv[1], int(sys.argv[2]))' "$home" "${{3:-{student}}}"
 """
-TORCH = "torch>=2.4"
+# What is always there. No package may be newer than the one that is here.
+ALWAYS = "torch>=2.4,numpy>=1.26"
+VERSION_BOUND = r"(?:[<>!=~]=|[<>])\d+(?:\.(?:\d+|\*))*"
+PACKAGE = re.compile(
+    rf"([A-Za-z][\w.-]*)((?:{VERSION_BOUND}(?:,(?={VERSION_BOUND}))?)*)"
+)
+# What an error may be called; every other name is a student's to choose.
+KNOWN_ERRORS = {n for n in dir(builtins) if n.endswith(("Error", "Exit"))} | {
+    ""
+}
+KNOWN_ERRORS |= {"TookTooLong", "NotTried", "ForbiddenMeans", "Exception"}
+LONGEST = 200  # characters of a line that is shown
+SIZES = {0.75: "0.5", 1.5: "1", 3: "2", 6: "4"}  # GB, with CPUs
 
 
-def write_autograder(assignment: Assignment, file: Path) -> None:
-    """Write the zip: two scripts, the assignment and our packages."""
-    setup = SETUP.format(torch=TORCH, student=STUDENT)
+def write_autograder(
+    assignment: Assignment, file: Path, packages: str = ""
+) -> None:
+    """Write the zip: two scripts, the assignment and our packages.
+
+    `packages` are those that students import, beside torch and numpy, with
+    bounds: "matplotlib,seaborn>=0.13". Raises ValueError for others.
+    """
+    readable = " ".join(f"source/{name}" for name in PACKAGES)
+    install = " ".join(f"'{each}'" for each in requirements(packages))
+    scripts = {
+        "setup.sh": SETUP.format(packages=install),
+        "run_autograder": AUTOGRADER.format(
+            readable=readable, student=STUDENT
+        ),
+    }
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, text in (
-            ("setup.sh", setup),
-            ("run_autograder", AUTOGRADER),
-        ):
+        for name, text in scripts.items():
             script = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
             script.external_attr = 0o755 << 16
             packed.writestr(script, text)
         packed.writestr("assignment.json", assignment.text())
-        for folder in package_folders():
-            for each in sorted(folder.rglob("*")):
-                if each.is_file() and "__pycache__" not in each.parts:
-                    name = each.relative_to(folder.parent).as_posix()
-                    packed.write(each, name)
+        for name, each in packed_files():
+            packed.write(each, name)
 
 
-def grade_here(folder: str, user: str = STUDENT) -> None:
-    """Grade the one submission that is there, and write results.json."""
+def packed_files() -> Iterator[tuple[str, Path]]:
+    """List the files of our packages, and of the exercises beside them."""
+    for folder in package_folders():
+        for each in sorted(folder.rglob("*")):
+            if each.is_file() and "__pycache__" not in each.parts:
+                yield each.relative_to(folder.parent).as_posix(), each
+    for form in "*.toml", "*.md", "homework.zip":
+        for each in sorted(SHELF.glob(form)):
+            yield f"classroom/exercises/{each.name}", each
+
+
+def requirements(packages: str) -> list[str]:
+    """Read the names of packages and their bounds, and add an upper one to
+    those that are installed here. Raises ValueError for other words."""
+    words = ",".join(each.strip() for each in packages.split(","))
+    text = f"{ALWAYS},{words}".rstrip(",")
+    found = {m[1].lower(): m[2].rstrip(",") for m in PACKAGE.finditer(text)}
+    if not re.fullmatch(rf"{PACKAGE.pattern}(,?{PACKAGE.pattern})*", text):
+        raise ValueError(
+            f"--packages {packages}: give names with commas between, and "
+            'bounds where they matter, as in "matplotlib,seaborn>=0.13".'
+        )
+    for name, bounds in found.items():
+        with suppress(importlib.metadata.PackageNotFoundError):
+            newest = importlib.metadata.version(name).partition("+")[0]
+            if "==" not in bounds and "<" not in bounds:
+                found[name] = f"{bounds},<={newest}".lstrip(",")
+    return [f"{name}{bounds}" for name, bounds in found.items()]
+
+
+# --- In the container -----------------------------------------------------
+
+
+def grade_here(folder: str, user: int = STUDENT) -> None:
+    """Grade the one submission that is there, and write results.json; without
+    a user, as whoever runs this."""
     home = Path(folder)
-    assignment = load_assignment(home / "source" / "assignment.json")
-    files = sorted((home / "submission").rglob("*.ipynb"))
-    files += sorted((home / "submission").rglob("*.py"))
-    submission = load_submission(home.name, files)
-    done = grade(submission, assignment, Sandbox(user=user, seconds=TIME))
-    text = json.dumps(results(done))
+    assignment = load_assignment(HERE / "assignment.json")
+    files = dict(by_student(home)).get("submission", [])
+    submission = load_submission("submission", files)
+    number = None
+    with suppress(OSError, ValueError, AttributeError):
+        text = (home / "submission_metadata.json").read_text("utf8")
+        number = json.loads(text).get("id")
+    own = [assignment.seed, number, submission.cells]
+    seed = hashlib.sha256(json.dumps(own).encode()).hexdigest()
+    sandbox = DiscreetSandbox(not user, user, TIME)
+    done = grade(submission, replace(assignment, seed=seed), sandbox)
+    text = json.dumps(results(done), indent=1)
     (home / "results" / "results.json").write_text(text, "utf8")
+
+
+class DiscreetSandbox(Sandbox):
+    """A sandbox of whose errors only the type comes out, and a line that
+    stands in the submission: the rest could tell what the inputs were."""
+
+    told = True  # as long as no run of the submission had any inputs
+
+    def run(self, job: Mapping[str, Any], seconds: float) -> SandboxRun:
+        """Run a job, and keep back what its errors say."""
+        run = super().run(job, seconds)
+        own = [*job["cells"], *(text for _, text in job.get("modules", ()))]
+        lines = {line.strip() for text in own for line in text.splitlines()}
+        if not self.told:  # a file may remember what an earlier run saw
+            run.errors = {n: error_name(x) for n, x in run.errors.items()}
+        self.told = self.told and not run.given
+        for name, came in run.came.items():
+            for outcome in came or ():
+                if line := hide_words(outcome, lines):
+                    run.errors.setdefault(name, line)
+        return run
+
+
+def hide_words(outcome: Any, lines: set[str]) -> str:
+    """Take out of what came of a call all that its error says but the line;
+    give the type and that line."""
+    if not (isinstance(outcome, list) and len(outcome) == 5 and outcome[1]):
+        return ""
+    name, says = error_name(outcome[1]), str(outcome[2])
+    after = says.rpartition("; in the line: ")[2][:LONGEST]
+    ends = range(len(after), 0, -1)
+    line = next((after[:n] for n in ends if after[:n] in lines), "")
+    outcome[1], outcome[2] = name, f"in the line: {line}" if line else name
+    return f"{name} in the line: {line}" if line else ""
+
+
+def error_name(text: Any) -> str:
+    """Name the type of an error, where that is no name of a student's."""
+    name = str(text).partition(":")[0]
+    return name if name in KNOWN_ERRORS else "Exception"
 
 
 def results(done: Grade) -> dict[str, Any]:
@@ -75,13 +205,116 @@ def results(done: Grade) -> dict[str, Any]:
     reads has no score yet."""
     tests = []
     for mark in done.marks:
-        test: dict[str, Any] = {
-            "name": mark.exercise,
-            "output": mark.verdict.says,
-        }
+        says = mark.verdict.says
+        if mark.verdict.mistakes == ("unreadable",):
+            says = "what came out cannot be read."
+        test: dict[str, Any] = {"name": mark.exercise, "output": says}
         test |= {"output_format": "text", "visibility": "visible"}
         if mark.points is not None:
             test |= {"score": mark.points, "max_score": mark.most}
         tests.append(test)
     notes = "\n".join(done.notes)
-    return {"output": notes, "output_format": "text", "tests": tests}
+    about = {"output": notes, "output_format": "text", "score": done.total}
+    return about | {"tests": tests}
+
+
+# --- Before it is uploaded ------------------------------------------------
+
+
+def check_autograder(assignment: Assignment, file: Path) -> str:
+    """Unpack the zip, grade three notebooks as the container would, and say
+    what was checked. Raises ValueError where something is wrong."""
+    if os.name != "posix":
+        return "not checked: that takes Linux, macOS or WSL"
+    user = trial_user()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        for name in "source", "submission", "results":
+            (home / name).mkdir()
+        with zipfile.ZipFile(file) as packed:
+            packed.extractall(home / "source")
+            for name in "setup.sh", "run_autograder":
+                mode = packed.getinfo(name).external_attr >> 16
+                if not mode & 0o111 or b"\r" in packed.read(name):
+                    raise ValueError(
+                        f"{file}: {name} is not executable, or its lines end "
+                        "as on Windows. Write the zip anew."
+                    )
+        for kind in "right", "blank", "hanging":
+            compare_points(home, user, assignment, kind)
+    alone = "as a user of its own" if user else "not as a user of its own"
+    size = container_size()
+    return (
+        f"checked, {alone}: a right, a blank and a hanging notebook get the "
+        f"points that they should; choose {SIZES[size]} CPU and {size} GB"
+    )
+
+
+def trial_user() -> int:
+    """Give the user for students' code, or 0 where there can be none."""
+    with suppress(OSError, subprocess.SubprocessError):
+        command = [sys.executable, "-c", "import torch"]
+        subprocess.run(
+            command,
+            check=True,
+            cwd="/",
+            stderr=subprocess.DEVNULL,
+            **owner(STUDENT),
+        )
+        return STUDENT
+    return 0
+
+
+def compare_points(
+    home: Path, user: int, assignment: Assignment, kind: str
+) -> None:
+    """Grade one notebook there; ValueError where its points are others."""
+    text = json.dumps(trial_notebook(assignment, kind))
+    (home / "submission" / "trial.ipynb").write_text(text, "utf8")
+    file = home / "results" / "results.json"
+    file.unlink(missing_ok=True)
+    script = home / "source" / "run_autograder"
+    command = ["bash", str(script), str(home), sys.executable, str(user)]
+    env = {k: x for k, x in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    if not file.exists():
+        raise ValueError(f"run_autograder fails: {done.stderr[-LONGEST:]}")
+    tests = json.loads(file.read_text("utf8"))["tests"]
+    found = {t["name"]: (t.get("score"), t.get("max_score")) for t in tests}
+    wanted = {
+        each.name: (most * (kind != "blank" and bool(right_code(each))), most)
+        for each, most in zip(assignment.exercises, assignment.points.values())
+    }
+    if found != wanted:
+        raise ValueError(
+            f"a {kind} notebook should have the points {wanted}, and has "
+            f"{found}: do not upload the zip."
+        )
+
+
+def trial_notebook(assignment: Assignment, kind: str) -> dict[str, Any]:
+    """Answer the students' notebook: rightly, not at all, or rightly after a
+    cell that hangs."""
+    notebook = student_notebook(assignment)
+    for cell in notebook["cells"]:
+        for name in CHECK.findall(cell["source"]) * (kind != "blank"):
+            if cell["cell_type"] == "code":
+                code = right_code(exercise(name))
+                cell["source"] = code or cell["source"]
+    if kind == "hanging":
+        notebook["cells"].insert(0, make_cell("code", "while True: pass"))
+    return notebook
+
+
+def right_code(each: Exercise) -> str:
+    """Give the code of a right answer, or "" where a person reads it."""
+    return each.right if isinstance(each.right, str) else ""
+
+
+def container_size() -> float:
+    """Choose a size of container for what was run here: twice as much as the
+    largest process took, since one judges another."""
+    resource = importlib.import_module("resource")  # Windows has none
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    unit = 2**30 if sys.platform == "darwin" else 2**20
+    return next((n for n in SIZES if 0.9 * n > 2 * most / unit), max(SIZES))

@@ -1,8 +1,6 @@
 """Grading: each submission is run in the sandbox, and judged here."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,23 +10,39 @@ from classroom.exercise import Exercise
 from classroom.judging import Verdict, all_cases, judge
 from classroom.outcomes import Outcome
 from classroom.sandbox import Sandbox, SandboxRun
-from classroom.submissions import Submission
+from classroom.submissions import LINES, Submission
 from classroom.values import clean, from_json, to_json
 
-IMPORTS = re.compile(r"(?:(?:(?:import|from) [^\n;]*|#[^\n]*)?(?:\n|$))*")
 RUNS = 5  # of one submission, with less and less of it
 AT_ONCE = 2  # submissions
 LONGEST_TEXT = 600  # characters of what a student's error says
+LONGEST_ANSWER = 20_000  # characters of an explanation
+FINE = "right", "read", "to be read"  # what stands where no mistake is
+
+StudentsByMistake = dict[
+    str, list[str]
+]  # by a mistake, the students who made it
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The points of one exercise: None while a person has to read it."""
+    """The points of one exercise: None while a person has to read it.
+
+    `text` is what a student wrote where the exercise asks for sentences, and
+    `comment` what a person who read it says to the student.
+    """
 
     exercise: str
     most: float
     points: float | None
     verdict: Verdict
+    text: str = ""
+    comment: str = ""
+
+    @property
+    def for_a_reader(self) -> bool:
+        """Whether a person gives the points, who may have done so."""
+        return self.verdict.share is None
 
 
 @dataclass(frozen=True)
@@ -66,7 +80,7 @@ def grade(
     submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> Grade:
     """Grade one submission: whatever it does, it gets a row."""
-    runs = [*runs_of(submission.cells, assignment, sandbox)]
+    runs = [*runs_of(submission, assignment, sandbox)]
     came: dict[str, Any] = {}
     for run in reversed(runs):  # what came first counts
         came |= run.came
@@ -74,7 +88,9 @@ def grade(
     for run in runs[:-1]:
         notes.append(f"{place_text(run.begun)} was left out: {run.stopped}")
     for run in runs[-1:]:
-        notes += [f"{place_text(n)}: {x}" for n, x in run.errors.items()]
+        notes += [
+            f"{place_text(n)} was left out: {x}" for n, x in run.errors.items()
+        ]
     marks = tuple(
         mark(each, points, assignment.draw, came.get(each.name))
         for each, points in zip(
@@ -86,11 +102,11 @@ def grade(
 
 
 def runs_of(
-    cells: Sequence[str], assignment: Assignment, sandbox: Sandbox
+    submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> Iterator[SandboxRun]:
     """Run the cells; what ends the process is left out of the next run, so
-    that the rest counts. The last run has only cells that define an answer
-    or import something."""
+    that the rest counts. The last run has only what defines an answer or
+    imports something."""
     cases = {
         each.name: [
             to_json(replace(case, when=""))  # what is special stays here
@@ -100,12 +116,11 @@ def runs_of(
     }
     skip: list[int | str] = []
     most = left = sandbox.seconds
-    for number in range(RUNS if cells else 0):
+    given = {"cells": submission.cells, "modules": submission.modules}
+    for number in range(RUNS if submission.cells else 0):
         last = number == RUNS - 1 or left < most / 4
-        if last:
-            skip += cells_beside(cells, [*cases])
         seconds = most / 4 if last else most / 2
-        job = {"cells": cells, "cases": cases, "skip": [*skip]}
+        job = given | {"cases": cases, "skip": [*skip], "last": last}
         run = sandbox.run(job, min(seconds, max(left, seconds / 2)))
         run.came = {n: x for n, x in run.came.items() if n in cases}
         yield run
@@ -115,21 +130,12 @@ def runs_of(
         skip += [run.begun, *run.came]
 
 
-def cells_beside(cells: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Number the cells that neither define anything nor import alone."""
-    defines = re.compile(
-        rf"^(?:def |class |(?:{'|'.join(names)}) *=)", re.MULTILINE
-    )
-    return [
-        i
-        for i, cell in enumerate(cells)
-        if not (defines.search(cell) or IMPORTS.fullmatch(cell))
-    ]
-
-
 def place_text(begun: int | str | None) -> str:
     """Name what was running; cells of code are counted from 1."""
-    return f"code cell {begun + 1}" if isinstance(begun, int) else f"{begun}"
+    if not isinstance(begun, int):
+        return f"{begun}"
+    cell, line = divmod(begun, LINES)
+    return f"code cell {cell + 1}" + (f", line {line}" if line else "")
 
 
 def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
@@ -137,7 +143,25 @@ def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
     verdict = verdict_of(each, seed, came)
     share = verdict.share
     points = None if share is None else round(share * most, 2)
-    return Mark(each.name, most, points, verdict)
+    value = read_outcome(came[0]).value if each.rubric and came else ""
+    text = printable_text(value) if isinstance(value, str) else ""
+    return Mark(each.name, most, points, verdict, text)
+
+
+def printable_text(text: str) -> str:
+    """Leave of a student's text what can be shown and stored, in its own
+    lines."""
+    whole = text.expandtabs(4)
+    shown = (c for c in whole[:LONGEST_ANSWER] if is_shown(c))
+    more = len(whole) - LONGEST_ANSWER
+    cut = f"\n… (and {more:,} characters more)" if more > 0 else ""
+    return "".join(shown).strip("\n") + cut
+
+
+def is_shown(character: str) -> bool:
+    """Tell whether a character is seen, ends a line, or joins letters, as in
+    Nepali."""
+    return character.isprintable() or character in "\n\u200c\u200d"
 
 
 def verdict_of(each: Exercise, seed: str, came: Any) -> Verdict:
@@ -166,14 +190,22 @@ def read_outcome(line: Any) -> Outcome:
         return Outcome(error="Unreadable", says="a value that cannot be read")
 
 
-def mistakes(grades: Iterable[Grade]) -> Mapping[str, Counter[str]]:
-    """Count for each exercise which mistakes the class made; an answer
-    without any is right, read, or to be read."""
-    found: dict[str, Counter[str]] = {}
-    for one in (mark for each in grades for mark in each.marks):
-        stands = "right"
-        if one.verdict.share is None:
-            stands = "to be read" if one.points is None else "read"
-        counts = found.setdefault(one.exercise, Counter())
-        counts.update(one.verdict.mistakes or [stands])
-    return found
+def mistakes(grades: Iterable[Grade]) -> Mapping[str, StudentsByMistake]:
+    """List for each exercise who made which mistake, the most frequent
+    first. At its end stands who made none: that answer is right, read, or to
+    be read."""
+    found: dict[str, StudentsByMistake] = {}
+    for each in grades:
+        for one in each.marks:
+            stands = "right"
+            if one.for_a_reader:
+                stands = "to be read" if one.points is None else "read"
+            made = found.setdefault(one.exercise, {})
+            for mistake in one.verdict.mistakes or [stands]:
+                made.setdefault(mistake, []).append(each.submission.name)
+    return {
+        name: dict(
+            sorted(made.items(), key=lambda m: (m[0] in FINE, -len(m[1])))
+        )
+        for name, made in found.items()
+    }

@@ -2,33 +2,44 @@
 
 It reads a job on stdin, as JSON: the cells, and for each exercise the cases.
 It writes a line of JSON for each thing done on what was its stdout: the
-number of a cell that begins, the name of an exercise that begins, and what
-came of it. Whoever reads that must trust none of it.
+place of a cell or a statement that begins, the name of an exercise that
+begins, and what came of it. Whoever reads that must trust none of it.
 """
 
+import ast
+import asyncio
+import codeop
 import contextlib
+import inspect
 import json
 import linecache
 import os
-import re
 import resource
 import sys
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 import classroom
 from classroom import checking, outcomes
+from classroom.cells import StandIn, statements
 from classroom.outcomes import TookTooLong, run_on_cases, time_limit
+from classroom.submissions import LINES
 from classroom.values import read_case, to_json
 
+Names = dict[str, Any]
+Job = Mapping[str, Any]
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
 JOB_ERROR = 300  # characters
-# Lines that are IPython's and not Python's: %time, !pip, files = !ls.
-MAGIC = re.compile(r"^([ \t]*)(\w+ *= *(?=[!%]))?[!%?].*$", re.MULTILINE)
+BELOW = "; below it in the cell, only what defines something was run"
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+IMPORTS = ast.Import | ast.ImportFrom
+COMPILER: Any = codeop.Compile()  # remembers what comes from __future__
+COMPILER.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def run_job() -> None:
@@ -69,50 +80,80 @@ def tell(told: TextIO, line: Mapping[str, Any]) -> None:
     told.flush()
 
 
-def run_cells(job: Mapping[str, Any], told: TextIO) -> dict[str, Any]:
-    """Run the cells in a module of their own; one that fails is left."""
+def run_cells(job: Job, told: TextIO) -> Names:
+    """Run the cells in a module of their own."""
     classroom.check = checking.check = lambda *words, **options: None
-    module = types.ModuleType("student")
-    sys.modules["student"] = module
-    names = vars(module) | {"display": print, "__builtins__": __builtins__}
+    sys.meta_path.append(StandIn("finder"))
+    sys.modules["__main__"] = module = types.ModuleType("__main__")
+    names, shell = vars(module), StandIn("shell")
+    vars(shell)["run_cell_magic"] = lambda _, line, body: exec(body, names)
+    names |= {"display": StandIn("display"), "get_ipython": lambda: shell}
+    for file, text in job["modules"]:
+        with contextlib.suppress(OSError):
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).write_text(text, "utf8")
+    sys.path.append(os.getcwd())  # last: no torch.py of a student's is found
     for number, source in enumerate(job["cells"]):
-        if number in job["skip"]:
-            continue
-        tell(told, {"begins": number})
-        if error := run_cell(source, number, names, CELL * job["seconds"]):
-            tell(told, {"cell": number, "error": error})
+        if number * LINES not in job["skip"]:
+            tell(told, {"begins": number * LINES})
+            run_cell(source, number, names, job, told)
     return names
 
 
 def run_cell(
-    source: str, number: int, names: dict[str, Any], seconds: float
+    source: str, number: int, names: Names, job: Job, told: TextIO
+) -> None:
+    """Run the statements of a cell; one that fails is left. In the last run,
+    and once the cell's time is up, only those that define something run."""
+    file, seconds = f"<code cell {number + 1}>", CELL * job["seconds"]
+    lines = source.splitlines(True)
+    linecache.cache[file] = len(source), None, lines, file
+    found, ends = [*statements(source)], time.monotonic() + seconds
+    few = definitions([each for _, each in found], job["cases"])
+    for line, each in found:
+        place, left = number * LINES + line, ends - time.monotonic()
+        late = job["last"] or left <= 0
+        if place in job["skip"] or (late and each not in few):
+            continue
+        tell(told, {"begins": place})
+        left = max(left, seconds / 10)
+        if error := run_statement(each, file, names, left):
+            cut = time.monotonic() > ends and line < found[-1][0]
+            tell(told, {"cell": place, "error": error + BELOW * cut})
+
+
+def definitions(
+    cell: Sequence[ast.stmt | str], answers: Container[str]
+) -> list[ast.stmt | str]:
+    """Give those statements of a cell that define or import something; what
+    gives a name to a value counts where an answer or a function is beside."""
+    kept: list[Any] = [x for x in cell if isinstance(x, FUNCTIONS | IMPORTS)]
+    beside = any(isinstance(x, FUNCTIONS) for x in kept)
+    for each in cell:
+        if isinstance(each, ast.Assign | ast.AnnAssign):
+            first = next(ast.iter_child_nodes(each))  # what gets the value
+            kept += [each] * (beside or ast.unparse(first) in answers)
+    return kept
+
+
+def run_statement(
+    each: ast.stmt | str, file: str, names: Names, seconds: float
 ) -> str:
-    """Run a cell, and give the error that it ends with, or ""."""
+    """Run a statement, and give the error that it ends with, or ""."""
+    if isinstance(each, str):
+        return f"Python cannot read it ({each})"
     try:
-        code = compile_cell(source, f"<cell {number}>")
         with time_limit(seconds):
-            exec(code, names)
+            code = COMPILER(ast.Module([each], []), file, "exec")
+            came = eval(code, names)
+            if code.co_flags & inspect.CO_COROUTINE:  # it awaits something
+                asyncio.run(came)
     except TookTooLong as late:
         return str(late)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
+        text = f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
+        return text.removesuffix(": ")
     return ""
-
-
-def compile_cell(source: str, file: str) -> types.CodeType:
-    """Compile a cell; if Python cannot read it, with lines that do nothing,
-    or make a name None, in the place of IPython's."""
-
-    def without(line: re.Match[str]) -> str:
-        return f"{line[1]}{line[2]}None" if line[2] else f"{line[1]}pass"
-
-    for text in (source, MAGIC.sub(without, source)):
-        linecache.cache[file] = len(text), None, text.splitlines(True), file
-        try:
-            return compile(f"{text}\n", file, "exec")
-        except SyntaxError as error:
-            wrong = error
-    raise wrong
 
 
 def answer_outcomes(

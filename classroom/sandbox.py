@@ -22,9 +22,12 @@ from typing import Any
 from classroom.outcomes import PACKAGES
 from classroom.values import clean
 
-PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
+PYTHON = [sys.executable, "-P", "-m", "classroom.handover"]
+KILL_ALL = [sys.executable, "-S", "-c", "import os; os.kill(-1, 9)"]
 MEMORY = 2 * 2**30  # bytes a process
 TOGETHER = 3 * 2**30  # bytes of all processes
+SPARE = 64 * 2**20  # bytes of a container that stay free
+CGROUPS = "memory.max", "memory/memory.limit_in_bytes"
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 OUTPUT = 32 * 2**20  # bytes of what comes out
@@ -32,9 +35,11 @@ NAME, ERRORS, ERROR = 60, 50, 300  # of what is taken over from that
 START = 90  # seconds to import torch; the student's own begin after it
 FOLDERS = "usr", "bin", "sbin", "lib", "lib32", "lib64", "etc/alternatives"
 SYSTEM = tuple(f"/{name}" for name in FOLDERS)
-# Where Python keeps packages below a folder; and this one, now and before.
+# Where Python keeps packages below a folder; what a copy, now and before, and
+# a repository have that tells answers.
 PACKAGE_PLACES = "lib*/python*/*-packages", "local/lib*/python*/*-packages"
-COPIES = "classroom", "tformer_lite/classroom"
+COPIES = "classroom/exercises", "tformer_lite/classroom/exercises"
+REPOSITORY = "chapters", "tests", ".git"
 NO_BUBBLEWRAP = (
     "submissions are run under bubblewrap, and {}. Install it "
     "(apt install bubblewrap, dnf install bubblewrap), or grade inside a "
@@ -46,11 +51,13 @@ NO_BUBBLEWRAP = (
 @dataclass
 class SandboxRun:
     """What came out of one run: what of each exercise, which cells failed,
-    what was running when it stopped, why it did, or "", and how many seconds
-    it took once it was ready."""
+    which exercises' inputs were handed over, what was running when it
+    stopped, why it did, or "", and how many seconds it took once it was
+    ready."""
 
     came: dict[str, Any] = field(default_factory=dict)
-    errors: dict[int, str] = field(default_factory=dict)
+    errors: dict[int | str, str] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
     begun: int | str | None = None
     stopped: str = ""
     took: float = 0.0
@@ -58,12 +65,13 @@ class SandboxRun:
 
 class Sandbox:
     """Runs jobs in processes of their own: under bubblewrap; with `user`, as
-    that user of a container; with `trusted`, as they are. All runs of one
-    submission have `seconds` together, none more than half of them, so that
-    an endless loop leaves time for the rest."""
+    the user and group of a container with that number, whom nobody else is;
+    with `trusted`, as they are. All runs of one submission have `seconds`
+    together, none more than half of them, so that an endless loop leaves
+    time for the rest."""
 
     def __init__(
-        self, trusted: bool = False, user: str = "", seconds: float = 20
+        self, trusted: bool = False, user: int = 0, seconds: float = 20
     ):
         self.user, self.seconds = user, seconds
         self.wrapped = not (trusted or user)
@@ -72,13 +80,16 @@ class Sandbox:
 
     def run(self, job: Mapping[str, Any], seconds: float) -> SandboxRun:
         """Run a job to its end, or to the limit that it breaks."""
-        given = {**job, "memory": MEMORY, "seconds": math.ceil(seconds)}
+        most = min(TOGETHER, memory_left())
+        given = {**job, "seconds": math.ceil(seconds), "together": most}
+        given["memory"] = min(MEMORY, most)
         with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o777)
+            if self.user:
+                os.chown(folder, self.user, self.user)
             wrap = bubblewrap_command(folder) if self.wrapped else []
             command = [*wrap, *PYTHON]
             with running_process(command, folder, self.user) as process:
-                return run_with_limits(process, given)
+                return run_with_limits(process, given, self.user)
 
 
 @cache
@@ -133,16 +144,18 @@ def python_folders() -> list[str]:
 
 
 def exercise_folders() -> list[str]:
-    """List the folders with exercises, of every copy that could be read."""
-    roots = (*python_folders(), *SYSTEM)
-    homes = [Path(__file__).parents[1], *map(Path, filter(None, sys.path))]
+    """List the folders that tell answers, of every copy that could be read:
+    with exercises, or of a repository that lies where all is read."""
+    roots, own = (*python_folders(), *SYSTEM), Path(__file__).parents[1]
+    homes = [own, *map(Path, filter(None, sys.path))]
     for root, form in product(roots, PACKAGE_PLACES):
         homes += [home.resolve() for home in Path(root).glob(form)]
-    shelves = {Path(*each, "exercises") for each in product(homes, COPIES)}
+    shelves = {Path(*each) for each in product(homes, COPIES)}
+    shelves |= {own / name for name in REPOSITORY}
     return sorted(
         str(shelf)
         for shelf in shelves
-        if shelf.is_dir() and any(str(shelf).startswith(r) for r in roots)
+        if shelf.is_dir() and any(shelf.is_relative_to(r) for r in roots)
     )
 
 
@@ -161,9 +174,14 @@ def environment(home: str) -> dict[str, str]:
     }
 
 
+def owner(user: int) -> dict[str, Any]:
+    """Say who a process belongs to: a user, in that group and no other."""
+    return {"user": user, "group": user, "extra_groups": []} if user else {}
+
+
 @contextlib.contextmanager
 def running_process(
-    command: list[str], folder: str, user: str
+    command: list[str], folder: str, user: int
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process, and leave none of it behind."""
     process = subprocess.Popen(
@@ -174,50 +192,62 @@ def running_process(
         cwd=folder,
         env=environment(folder),
         start_new_session=True,
-        user=user or None,
+        umask=0o077,
+        **owner(user),
     )
+    with contextlib.suppress(OSError):  # where memory ends, it goes first
+        Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
     try:
         yield process
     finally:
-        end(process)
+        end(process, user)
         process.wait()
         for stream in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 stream and stream.close()
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it started."""
-    for number in [process.pid, *descendants(process.pid)]:
+def end(process: subprocess.Popen[bytes], user: int = 0) -> None:
+    """Kill a process, all that it started, and all of a user at once, so that
+    none of them can start another meanwhile."""
+    for number in family(process.pid):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(number, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    if user:
+        subprocess.run(KILL_ALL, cwd="/", env={}, **owner(user))
 
 
 def run_with_limits(
-    process: subprocess.Popen[bytes], job: Mapping[str, Any]
+    process: subprocess.Popen[bytes], job: Mapping[str, Any], user: int
 ) -> SandboxRun:
     """Hand a job over, read what comes, and stop what breaks a limit."""
     run, done = SandboxRun(), threading.Event()
-    limits = process, job["seconds"], run, done
+    limits = process, job, user, run, done
     watch = threading.Thread(target=guard, args=limits, daemon=True)
     watch.start()
     try:
-        with contextlib.suppress(OSError):  # it may be gone already
-            assert process.stdin
-            process.stdin.write(json.dumps(job).encode())
-            process.stdin.close()
-        read_messages(process, run)
+        hand_over(process, {**job, "cases": [*job["cases"]]})
+        read_messages(process, run, job["cases"])
     finally:
         done.set()
         watch.join()
     return run
 
 
+def hand_over(process: subprocess.Popen[bytes], part: Any) -> None:
+    """Write a line of a job."""
+    with contextlib.suppress(OSError):  # it may be gone already
+        assert process.stdin
+        process.stdin.write(json.dumps(part).encode() + b"\n")
+        process.stdin.flush()
+
+
 def guard(
     process: subprocess.Popen[bytes],
-    seconds: float,
+    job: Mapping[str, Any],
+    user: int,
     run: SandboxRun,
     done: threading.Event,
 ) -> None:
@@ -225,32 +255,49 @@ def guard(
     begun, limit, ready = time.monotonic(), float(START), False
     while not done.wait(0.05) and process.poll() is None:
         if run.begun is not None and not ready:
-            begun, limit, ready = time.monotonic(), seconds, True
+            begun, limit, ready = time.monotonic(), job["seconds"], True
         run.took = (time.monotonic() - begun) * ready
-        numbers = [process.pid, *descendants(process.pid)]
+        numbers = family(process.pid, user)
         if time.monotonic() > begun + limit:
             run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
             run.stopped = "it started too many processes"
-        elif sum(map(resident, numbers)) > TOGETHER:
+        elif sum(map(resident, numbers)) > job["together"]:
             run.stopped = "it took too much memory"
         if run.stopped:
-            end(process)
-            return
+            break
+    if not done.is_set():  # what is left would keep the stream open
+        end(process, user)
 
 
-def descendants(pid: int) -> list[int]:
-    """List the processes that a process started, and those that they did."""
+def family(pid: int, user: int = 0) -> list[int]:
+    """List a process, those that it started, and those that they did; and
+    all of a user."""
     children: dict[int, list[int]] = {}
+    found, new = {pid}, [pid]
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            children.setdefault(int(fields[1]), []).append(int(folder.name))
-    found, new = [], [pid]
+        with contextlib.suppress(OSError, KeyError, ValueError):
+            lines = (folder / "status").read_text("utf8", "replace")
+            about = dict(x.partition(":\t")[::2] for x in lines.splitlines())
+            children.setdefault(int(about["PPid"]), []).append(
+                int(folder.name)
+            )
+            if user and about["Uid"].split()[0] == str(user):
+                new.append(int(folder.name))
     while new:
-        new = [child for parent in new for child in children.get(parent, [])]
-        found += new
-    return found
+        found |= {*new}
+        new = [c for p in new for c in children.get(p, []) if c not in found]
+    return [*found]
+
+
+def memory_left() -> int:
+    """Tell how many bytes a container has beside this process; where it has
+    no limit, as many as all may take."""
+    for name in CGROUPS:
+        with contextlib.suppress(OSError, ValueError):
+            most = int((Path("/sys/fs/cgroup") / name).read_text())
+            return max(most - resident(os.getpid()) - SPARE, SPARE)
+    return TOGETHER
 
 
 def resident(pid: int) -> int:
@@ -261,8 +308,11 @@ def resident(pid: int) -> int:
     return 0
 
 
-def read_messages(process: subprocess.Popen[bytes], run: SandboxRun) -> None:
-    """Read the lines that come, as far as they are what they should be."""
+def read_messages(
+    process: subprocess.Popen[bytes], run: SandboxRun, cases: Mapping[str, Any]
+) -> None:
+    """Read the lines that come, as far as they are what they should be, and
+    hand over what each exercise is tried on when it begins."""
     size, ended = 0, False
     assert process.stdout
     stream = process.stdout
@@ -274,17 +324,21 @@ def read_messages(process: subprocess.Popen[bytes], run: SandboxRun) -> None:
             break
         with contextlib.suppress(ValueError, TypeError, RecursionError):
             ended = take_message(run, json.loads(line)) or ended
+        if run.begun in {*cases} - run.given:
+            run.given.add(str(run.begun))
+            hand_over(process, cases[str(run.begun)])
     if not ended and not run.stopped:
         run.stopped = "it ended the process"
 
 
 def take_message(run: SandboxRun, line: Any) -> bool:
-    """Take over what a line says; tell whether it was the last."""
+    """Take over what a line says; tell whether it was the last. Once inputs
+    were handed over, no text that they could stand in is taken."""
     match line:
         case {"begins": int() | str() as begun}:
             run.begun = begun if isinstance(begun, int) else begun[:NAME]
         case {"cell": int(number), "error": str(error)}:
-            if len(run.errors) < ERRORS:
+            if len(run.errors) < ERRORS and not run.given:
                 run.errors[number] = clean(error, ERROR)
         case {"of": str(name), "came": list() | None as came}:
             run.came[name] = came

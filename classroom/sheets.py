@@ -1,46 +1,46 @@
-"""What an instructor gets: the gradebook, a sheet a student, the class; and
-whose submission is whose, by the list of a course."""
+"""What an instructor gets as tables: the gradebook, the diagnoses, and the
+points that are typed in; and whose submission is whose, by a course's list."""
 
 import csv
-import html
+import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
+from typing import NamedTuple
 
 from classroom.assignment import Assignment
-from classroom.exercise import exercise
-from classroom.grading import Grade, Mark, mistakes
+from classroom.grading import Grade, is_shown
 
 # As Canvas exports and imports them; Moodle asks which column is whose.
 HEADERS = "Student", "ID", "SIS User ID", "SIS Login ID", "Section"
 DIAGNOSES = "Student", "exercise", "points", "of", "mistakes", "diagnosis"
+MARKS = "Student", "exercise", "points", "of", "comment"
 # What Canvas and Moodle call the columns that tell students apart.
 IDS = {"id", "sis user id", "sis login id", "id number", "username"}
 IDS |= {"email", "email address", "e-mail address"}
-NAMES = {"student", "student name", "name", "full name"}
-PARTS = ("first name", "last name"), ("last name", "first name")
+NAMES = "student", "student name", "name", "full name"
 # How they name the files: doejane_LATE_4711_88_week3, and
 # Jane Doe_1234_assignsubmission_file.
 CANVAS = re.compile(r"[^_]+_(?:LATE_)?(\d+)_\d+(?:_.*)?")
 MOODLE = re.compile(r"(.+?)_\d+_assignsubmission_.*")
-LONGEST_NAME = 80  # bytes of a file's name
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem;
-  margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; margin: 0 0 1.5rem; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .6rem;
-  border-bottom: 1px solid #8888; }
-td.n { text-align: right; white-space: nowrap; }
-code { white-space: nowrap; }
-.bar { display: inline-block; height: .8em; background: #3b76c4; }
-.right { background: #4a8f5c; }
-"""
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
 
 Rows = Sequence[Sequence[str]]
+
+
+class TypedMark(NamedTuple):
+    """What a person typed into a row: points, None where there are none yet,
+    and a comment. Rows are counted as in a spreadsheet, the header is 1."""
+
+    row: int
+    points: float | None
+    comment: str
+
+
+TypedMarks = Mapping[tuple[str, str], TypedMark]  # by student and exercise
 
 
 # --- Tables ---------------------------------------------------------------
@@ -49,17 +49,21 @@ Rows = Sequence[Sequence[str]]
 def read_rows(file: Path) -> list[list[str]]:
     """Read a CSV, with commas or semicolons; ValueError for what is none."""
     try:
-        lines = file.read_bytes().decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
+        text = file.read_bytes().decode("utf-8-sig")
+        stream = io.StringIO(text, newline="")
+        rows = [*csv.reader(stream, delimiter=delimiter_of(text))]
+    except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(
             f"{file} is no CSV in UTF-8: save it as one."
         ) from error
-    many = lines and lines[0].count(";") > lines[0].count(",")
-    rows = csv.reader(lines, delimiter=";" if many else ",")
-    found = [row for row in rows if any(row)]
-    if not found:
+    if not any(map(any, rows)):
         raise ValueError(f"{file} is empty: it needs a header at least.")
-    return found
+    return rows
+
+
+def delimiter_of(text: str) -> str:
+    """Find out what stands between the cells of a header."""
+    return max(",;", key=text.partition("\n")[0].count)
 
 
 def write_rows(file: Path, rows: Iterable[Sequence[str]]) -> None:
@@ -83,10 +87,9 @@ def gradebook(
     own = owners([*left], roster)
     rows = []
     for number, row in enumerate(roster[1:], 1):
-        points = [""] * (len(names) + 1)
-        if number in own:
-            points = points_of(left.pop(own[number]), names)
-        rows.append([*row, *[""] * (len(head) - len(row)), *points])
+        blank = [""] * (len(head) - len(row))
+        each = left.pop(own[number]) if number in own else None
+        rows.append([*row, *blank, *points_of(each, names)])
     for name, each in left.items():
         identity = [safe(name), *[""] * (len(head) - 1)]
         if not roster:
@@ -95,12 +98,13 @@ def gradebook(
     return [[*head, *names, assignment.title], *rows]
 
 
-def points_of(each: Grade, names: Sequence[str]) -> list[str]:
-    """Write the points of each exercise, "" where it is to be read; and of
-    all."""
-    points = {mark.exercise: points_text(mark.points) for mark in each.marks}
-    total = "" if each.to_read else points_text(each.total)
-    return [*(points[name] for name in names), total]
+def points_of(each: Grade | None, names: Sequence[str]) -> list[str]:
+    """Write the points of each exercise, "" where it is to be read or nobody
+    handed in; and of all."""
+    marks = each.marks if each else ()
+    points = {mark.exercise: points_text(mark.points) for mark in marks}
+    total = points_text(each.total) if each and not each.to_read else ""
+    return [*(points.get(name, "") for name in names), total]
 
 
 def points_text(points: float | None) -> str:
@@ -115,15 +119,72 @@ def diagnoses(grades: Iterable[Grade]) -> list[Sequence[str]]:
         for one in each.marks:
             student, verdict = safe(each.submission.name), one.verdict
             points = points_text(one.points), f"{one.most:g}"
-            what = safe("; ".join(verdict.mistakes)), safe(verdict.says)
+            what = safe("; ".join(verdict.mistakes)), safe(verdict.text)
             rows.append((student, one.exercise, *points, *what))
     return rows
 
 
 def safe(text: str) -> str:
     """Keep a spreadsheet from taking a text for a formula."""
-    text = "".join(c for c in text if c.isprintable() or c == "\n")
+    text = "".join(filter(is_shown, text))
     return f"'{text}" if FORMULA.match(text) else text
+
+
+# --- Points that a person types -------------------------------------------
+
+
+def typed_marks(file: Path, assignment: Assignment) -> TypedMarks:
+    """Read what a person typed: a CSV with Student, exercise, points, which
+    may be empty, and comment; nothing, where there is no file yet. Raises
+    ValueError for a row that cannot be."""
+    found: dict[tuple[str, str], TypedMark] = {}
+    head, *rows = read_rows(file) if file.exists() else [[]]
+    for number, row in enumerate(rows, 2):
+        cells = dict(zip(map(str.casefold, head), map(str.strip, row)))
+        try:
+            key = cells["student"], cells["exercise"]
+            text, most = cells["points"], assignment.points[key[1]]
+            points = float(text.replace(",", ".")) if text else None
+            if key in found or not 0 <= (points or 0) <= most:
+                raise ValueError
+        except (KeyError, ValueError) as error:
+            if not any(row):
+                continue
+            raise ValueError(
+                f"{file}, row {number} ({', '.join(row)}): a row needs "
+                "Student, exercise and points, below a header that names "
+                "them: an exercise of the assignment, once for each student, "
+                "and a number from 0 to what it is worth, or nothing yet."
+            ) from error
+        found[key] = TypedMark(number, points, cells.get("comment", ""))
+    return found
+
+
+def add_rows(file: Path, grades: Sequence[Grade], known: TypedMarks) -> None:
+    """Add a row for each explanation that has none, question by question,
+    and the students of each in an order of its own. What stands there is
+    not touched."""
+    rows = []
+    for own in zip(*(each.marks for each in grades)):
+        new = [
+            (safe(each.submission.name), one.exercise, "", f"{one.most:g}")
+            for each, one in zip(grades, own)
+            if one.for_a_reader
+        ]
+        Random(own[0].exercise).shuffle(new)
+        rows += [row for row in new if row[:2] not in known]
+    if rows and not file.exists():
+        write_rows(file, [MARKS])
+    if rows:
+        text, head = file.read_text("utf-8-sig"), read_rows(file)[0]
+        with file.open("a", newline="", encoding="utf8") as stream:
+            stream.write("" if text.endswith("\n") else "\n")
+            writer = csv.writer(
+                stream, delimiter=delimiter_of(text), lineterminator="\n"
+            )
+            for row in rows:
+                cells = dict(zip(map(str.casefold, MARKS), row))
+                writer.writerow(cells.get(x.casefold(), "") for x in head)
 
 
 # --- Whose it is ----------------------------------------------------------
@@ -133,119 +194,44 @@ def owners(names: Sequence[str], roster: Rows) -> dict[int, str]:
     """Give each row of a roster, by its number, the one submission that is
     that student's. Where several could be, or one could be several's, nobody
     has it."""
-    found: dict[int, list[str]] = {}
-    for name in names:
-        rows = [
-            number
-            for number, row in enumerate(roster[1:], 1)
-            if belongs(name, dict(zip(map(str.casefold, roster[0]), row)))
-        ]
-        if len(rows) == 1:
-            found.setdefault(rows[0], []).append(name)
-    return {n: own[0] for n, own in found.items() if len(own) == 1}
+    head = [column.casefold() for column in roster[0]] if roster else []
+    rows = [dict(zip(head, row)) for row in roster[1:]]
+    found = {
+        name: [n for n, row in enumerate(rows, 1) if belongs(name, row)]
+        for name in names
+    }
+    alone = {name: own[0] for name, own in found.items() if len(own) == 1}
+    times = Counter(alone.values())
+    return {row: name for name, row in alone.items() if times[row] == 1}
 
 
-def belongs(name: str, row: dict[str, str]) -> bool:
+def belongs(name: str, row: Mapping[str, str]) -> bool:
     """Tell whether a file's name is a student's: by the id that Canvas puts
     there, the name that Moodle does, or by any of them as a whole."""
     if canvas := CANVAS.fullmatch(name):
         return row.get("id") == canvas[1]
     moodle = MOODLE.fullmatch(name)
     own = letters_of(moodle[1] if moodle else name)
-    ids = set() if moodle else {row.get(column, "") for column in IDS}
-    return bool(own) and own in {*map(letters_of, ids), *full_names(row)}
+    ids = () if moodle else IDS
+    known = {letters_of(row.get(column, "")) for column in ids}
+    return bool(own) and own in known.union(full_names(row))
 
 
-def full_names(row: dict[str, str]) -> set[str]:
+def full_names(row: Mapping[str, str]) -> Iterator[str]:
     """Write a student's name in the ways that it may be written."""
-    found = {letters_of(row.get(column, "")) for column in NAMES}
-    for column in NAMES:  # Doe, Jane
-        last, comma, first = row.get(column, "").partition(",")
-        found |= {letters_of(first + last)} if comma else set()
-    pairs = ([row.get(part, "") for part in parts] for parts in PARTS)
-    return found | {letters_of("".join(pair)) for pair in pairs if all(pair)}
+    first = row.get("first name")
+    last = row.get("last name") or row.get("surname")  # as older Moodles say
+    pair = f"{last}, {first}" if first and last else ""
+    for text in (pair, *(row.get(column, "") for column in NAMES)):
+        before, _, after = text.partition(",")
+        yield from (letters_of(text), letters_of(after + before))
 
 
 def letters_of(text: str) -> str:
     """Leave letters, their marks and digits of a name, in small letters."""
-    return "".join(
-        c for c in text.casefold() if unicodedata.category(c)[0] in "LMN"
-    )
+    return "".join(filter(is_letter, text.casefold()))
 
 
-# --- Pages ----------------------------------------------------------------
-
-
-def sheet(each: Grade, assignment: Assignment) -> str:
-    """Write a student's sheet."""
-    most = sum(assignment.points.values())
-    rows = "\n".join(map(sheet_row, each.marks))
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in each.notes)
-    waiting = " so far; a person reads the rest" if each.to_read else ""
-    return html_page(
-        f"{assignment.title}: {each.submission.name}",
-        f"<p>{each.total:g} of {most:g} points{waiting}.</p>\n"
-        "<table><tr><th>exercise</th><th>points</th><th>what was seen</th>"
-        f"</tr>\n{rows}</table>\n{f'<ul>{notes}</ul>' if notes else ''}",
-    )
-
-
-def sheet_row(one: Mark) -> str:
-    """Write the row of an exercise."""
-    title = html.escape(exercise(one.exercise).title)
-    points = points_text(one.points) or "to be read"
-    return (
-        f"<tr><td>{title}<br><code>{one.exercise}</code></td>"
-        f'<td class="n">{points} of {one.most:g}</td>'
-        f"<td>{html.escape(one.verdict.says)}</td></tr>"
-    )
-
-
-def class_page(grades: Sequence[Grade], assignment: Assignment) -> str:
-    """Write what the class as a whole did: how often each mistake was made,
-    with a bar and the number beside it."""
-    parts = []
-    for name, counts in mistakes(grades).items():
-        most = max(counts.values())
-        rows = [
-            f"<tr><td>{html.escape(mistake)}</td><td class='n'>{n}</td><td>"
-            f'<span class="bar{" right" if mistake == "right" else ""}" '
-            f'style="width: {10 * n / most:.1f}rem"></span></td></tr>'
-            for mistake, n in counts.most_common()
-        ]
-        title = html.escape(exercise(name).title)
-        parts.append(f"<h2>{title}</h2>\n<table>{''.join(rows)}</table>")
-    body = f"<p>{len(grades)} submissions.</p>\n" + "\n".join(parts)
-    return html_page(f"{assignment.title}: the class", body)
-
-
-def class_lines(found: Mapping[str, Counter[str]]) -> list[str]:
-    """Write the same for a terminal."""
-    lines = []
-    for name, counts in found.items():
-        lines.append(f"{name}:")
-        for mistake, n in counts.most_common():
-            lines.append(f"  {n:3} {'█' * min(n, 30)} {mistake}")
-    return lines
-
-
-def html_page(title: str, body: str) -> str:
-    """Write a whole page that needs no other file."""
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head>"
-        f"<body><h1>{html.escape(title)}</h1>\n{body}\n</body></html>\n"
-    )
-
-
-def file_name(name: str, taken: set[str]) -> str:
-    """Make a file's name of a student's, which no other has."""
-    word = re.sub(r"[^\w.-]", "_", name).lstrip(".")
-    base = word.encode()[:LONGEST_NAME].decode("utf8", "ignore") or "student"
-    free, n = base, 1
-    while free.casefold() in taken:
-        n += 1
-        free = f"{base}-{n}"
-    taken.add(free.casefold())
-    return f"{free}.html"
+def is_letter(character: str) -> bool:
+    """Tell whether it is a letter, the mark of one, or a digit."""
+    return unicodedata.category(character)[0] in "LMN"

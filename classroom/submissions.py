@@ -1,38 +1,56 @@
 """Submissions: the notebooks that came back, read without running them."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from classroom.values import clean
 
 LARGEST = 20 * 2**20  # bytes of a notebook
+LINES = 10**8  # a place is a cell's number times this, and a line's
+MOST = 50  # files of a student that are read
+LONGEST_MODULE = 2**18  # characters of a file beside a notebook
 LONGEST_LABEL = 120  # characters of a student's name
 SUFFIXES = ".ipynb", ".py"
 UNREADABLE = ValueError, TypeError, KeyError, AttributeError
+# What a line gives a name, or uses at its beginning; and what it imports.
+FIRST_NAME = re.compile(
+    r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.MULTILINE
+)
+IMPORT_LINE = re.compile(r"^from .*", re.MULTILINE)
+# What Colab makes of a cell that begins with %%time: comments.
+COLAB = re.compile(
+    r"(?<=# Commented out IPython magic to ensure Python compatibility.\n)"
+    r"# ?%%(?:time|capture|prun)\b.*\n(?:#(?! Commented).*(?:\n|\Z))+",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
 class Submission:
     """A student's name as the file or folder has it, and the code in it; or
-    what is wrong with the file."""
+    what is wrong with the file. `modules` are the files of Python beside it,
+    each with its text."""
 
     name: str
     cells: tuple[str, ...] = ()
     wrong: str = ""
+    modules: tuple[tuple[str, str], ...] = ()
 
 
-def submissions(folder: Path) -> list[Submission]:
+def submissions(folder: Path, answers: Iterable[str] = ()) -> list[Submission]:
     """Read what lies in a folder: a notebook, or a folder with one, for each
-    student. Raises ValueError for a folder with nothing in it."""
+    student; `answers` are the names that are assigned. Raises ValueError for
+    a folder with nothing in it."""
     if not folder.is_dir():
         raise ValueError(
             f"{folder} is no folder: give the one with the "
             "students' notebooks in it."
         )
     found = [
-        load_submission(printable_name(name), files)
+        load_submission(printable_name(name), files, answers)
         for name, files in by_student(folder)
     ]
     if not found:
@@ -57,16 +75,7 @@ def by_student(folder: Path) -> Iterator[tuple[str, list[Path]]]:
         if place.name.startswith("."):
             continue
         if place.is_dir() and not place.is_symlink():
-            inside = sorted(p.relative_to(place) for p in place.rglob("*"))
-            own = [
-                place / path
-                for path in inside
-                if path.suffix in SUFFIXES
-                and not any(
-                    x.startswith((".", "__MACOSX")) for x in path.parts
-                )
-            ]
-            yield place.name, own
+            yield place.name, code_files(place)
         else:
             alike = [p for p in folder.iterdir() if stem(p) == stem(place)]
             yield place.stem if len(alike) == 1 else place.name, [place]
@@ -77,38 +86,87 @@ def stem(path: Path) -> str:
     return (path.name if path.is_dir() else path.stem).casefold()
 
 
-def load_submission(name: str, files: list[Path]) -> Submission:
-    """Read the first file; whatever is in it, there is a submission."""
-    cells: tuple[str, ...] = ()
+def code_files(folder: Path) -> list[Path]:
+    """List what can be read in a folder: notebooks before files of Python,
+    and what lies deeper after the rest."""
+    inside = [path.relative_to(folder) for path in folder.rglob("*")]
+    own = [
+        path
+        for path in inside
+        if path.suffix.lower() in SUFFIXES
+        and not any(x.startswith((".", "__MACOSX")) for x in path.parts)
+    ]
+    own.sort(key=lambda x: (SUFFIXES.index(x.suffix.lower()), len(x.parts), x))
+    return [folder / path for path in own]
+
+
+def load_submission(
+    name: str, files: Sequence[Path], answers: Iterable[str] = ()
+) -> Submission:
+    """Read the file that names most of the answers, a notebook before a file
+    of Python; whatever is in it, there is a submission."""
     if not files:
         return Submission(name, wrong="there is no notebook in the folder")
-    file, wrong = files[0], ""
+    found = {file: cells_or_fault(file) for file in files[:MOST]}
+    cells = {f: x for f, x in found.items() if not isinstance(x, str)}
+    if not cells:
+        return Submission(name, wrong=str(found[files[0]]))
+    best = max(cells, key=lambda file: rank(file, cells[file], {*answers}))
+    modules = tuple(
+        (str(file.relative_to(best.parent)), cells[file][0])
+        for file in cells
+        if file.suffix.lower() == ".py" and file != best
+        if best.parent in file.parents
+        if len(cells[file][0]) <= LONGEST_MODULE
+    )
+    note = f"of {len(files)} files, {best.name} was graded: most answers are"
+    note = f"{note} in it" if len(files) > 1 else ""
+    return Submission(name, cells[best], note, modules)
+
+
+def rank(
+    file: Path, cells: Iterable[str], answers: set[str]
+) -> tuple[bool, int, bool, int]:
+    """Say how well a file answers; of files alike, the longest is best."""
+    text, notebook = "\n".join(cells), file.suffix.lower() == ".ipynb"
+    named = {*FIRST_NAME.findall(text)}
+    named.update(*map(re.compile(r"\w+").findall, IMPORT_LINE.findall(text)))
+    own = len(answers & named)
+    return notebook and own > 0, own, notebook, len(text)
+
+
+def cells_or_fault(file: Path) -> tuple[str, ...] | str:
+    """Give the cells of a file, or say why it has none."""
     if file.is_symlink() or not file.is_file():
-        wrong = f"{file.name} is no file, but a link"
-    elif file.suffix not in SUFFIXES:
-        wrong = f"{file.name} is no notebook (.ipynb)"
-    elif (size := file.stat().st_size) > LARGEST:
-        wrong = f"{file.name} has {size // 2**20} MB: at most "
-        wrong += f"{LARGEST // 2**20} are read"
-    else:
-        try:
-            cells = read_cells(file)
-            if len(files) > 1:
-                wrong = f"of {len(files)} files, {file.name} was graded"
-        except (*UNREADABLE, RecursionError):
-            wrong = (
-                f"{file.name} cannot be read: it is damaged, or no notebook"
-            )
-    return Submission(name, cells, wrong)
+        return f"{file.name} is no file, but a link"
+    if file.suffix.lower() not in SUFFIXES:
+        return f"{file.name} is no notebook (.ipynb)"
+    if (size := file.stat().st_size) > LARGEST:
+        most = f"at most {LARGEST // 2**20} are read"
+        return f"{file.name} has {size // 2**20} MB: {most}"
+    try:
+        return read_cells(file)
+    except (*UNREADABLE, RecursionError):
+        return f"{file.name} cannot be read: it is damaged, or no notebook"
 
 
 def read_cells(file: Path) -> tuple[str, ...]:
     """Give the source of each cell of code; a .py file is one."""
-    text = file.read_bytes().decode("utf8")
-    if file.suffix == ".py":
-        return (text,)
+    data = file.read_bytes()
+    text = plain_lines(data.decode(json.detect_encoding(data), "replace"))
+    if file.suffix.lower() == ".py":
+        if "\0" in text:
+            raise ValueError(f"{file} is no text")
+        return (COLAB.sub(lambda x: re.sub("(?m)^# ?", "", x[0]), text),)
+    notebook = json.loads(text)
     return tuple(
-        "".join(cell["source"])
-        for cell in json.loads(text)["cells"]
+        plain_lines("".join(cell.get("source") or cell.get("input") or ""))
+        for sheet in notebook.get("worksheets", [notebook])  # of format 3
+        for cell in sheet["cells"]
         if cell["cell_type"] == "code"
     )
+
+
+def plain_lines(text: str) -> str:
+    """End all lines alike."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

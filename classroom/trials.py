@@ -143,7 +143,8 @@ def drawn_case(
         without=exercise.without,
     )
     if case.within:
-        return case_in_model(exercise, draw, case)
+        own = names.get("config", {})
+        return case_in_model(exercise, draw, case, own)
     if not exercise.make:
         return case
     case = replace(case, make=eval(f"dict({exercise.make})", names))
@@ -186,7 +187,9 @@ def with_parameters(
     return replace(case, state=state)
 
 
-def case_in_model(exercise: Exercise, draw: Draw, case: Case) -> Case:
+def case_in_model(
+    exercise: Exercise, draw: Draw, case: Case, config: Mapping[str, Any]
+) -> Case:
     """Put an answer into a small translator with drawn sizes, parameters and
     sentences."""
     sizes = draw.sizes("BSTVHDF")
@@ -200,6 +203,7 @@ def case_in_model(exercise: Exercise, draw: Draw, case: Case) -> Case:
     ids = [draw.ids(sizes["B"], sizes[x], below=sizes["V"]) for x in "ST"]
     for each in ids:
         each[:, 0] = 2  # nobody has only padding to attend to
+    make |= config
     case = replace(case, args=tuple(ids), sizes=sizes, make=make)
     return with_parameters(exercise, draw, case, None)
 
@@ -227,7 +231,7 @@ def scalars(case: Case) -> Iterator[tuple[str, Any]]:
         if isinstance(value, bool | int | float | str):
             yield f"input {i}", value
     for name, value in (case.make or {}).items():
-        if isinstance(value, bool | int | float | str):
+        if isinstance(value, int | float):
             yield name, value
 
 

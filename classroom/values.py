@@ -89,6 +89,8 @@ def to_json(value: Any) -> Any:
     """Write a plain value, or a part of a case, as what JSON has."""
     if isinstance(value, Tensor):
         numbers, shape = value.flatten().tolist(), [*value.shape]
+        if value.dtype == torch.float32:  # nine digits are all that it has
+            numbers = [float(f"{x:.9g}") for x in numbers]
         return {"tensor": numbers, "shape": shape, "dtype": str(value.dtype)}
     if isinstance(value, Strange):
         return {"strange": value.type}

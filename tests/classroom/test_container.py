@@ -3,6 +3,7 @@ is there, and a student's code that runs as another user."""
 
 import json
 import os
+import re
 import shutil
 import sys
 import zipfile
@@ -10,67 +11,80 @@ from pathlib import Path
 
 import pytest
 
-from classroom import gradescope
+from classroom import gradescope, sandbox
+from classroom.__main__ import main
 from classroom.assignment import Assignment
+from classroom.exercise import exercise
+from classroom.judging import all_cases
+from tests.helpers.answers import HEAD, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST
-from tests.helpers.project import run
+from tests.helpers.project import ROOT, run
 
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("bwrap") is None,
-        reason="only root, with bubblewrap, can imitate a container",
-    ),
-]
+pytestmark = pytest.mark.full
+imitated = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("bwrap") is None,
+    reason="only root, with bubblewrap, can imitate a container",
+)
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
-GRADE = """\
-import sys
-sys.path.insert(0, "/autograder/source")
-from classroom.gradescope import grade_here
-grade_here("/autograder", user="nobody")
-"""
+HALF = {"dealt_out": 10, "alibi_bias": 0}
+# What Gradescope documents of a results file, and of a test in it.
+WHOLE = {"output": str, "output_format": str, "score": float, "tests": list}
+TEST = {"name": str, "output": str, "output_format": str, "visibility": str}
+TEST |= {"score": float, "max_score": float}
 SPY = """
-import os
-from pathlib import Path
-source = Path("/autograder/source")
-for secret in ("assignment.json", "classroom/exercises"):
-    try:
-        place = source / secret
-        place.read_text() if place.is_file() else os.listdir(place)
-        raise RuntimeError(f"{secret} could be read")
-    except PermissionError:
-        pass
-assert os.getuid() != 0
+import os, pathlib
+assert os.getuid() == os.getgid() == 64999, (os.getuid(), os.getgid())
+assert os.getgroups() in ([], [64999]), os.getgroups()
+assert os.umask(0) == 0o077
+found = []
+places = "/autograder", "/autograder/source", "/autograder/results"
+for folder, folders, files in (x for p in places for x in os.walk(p)):
+    for name in files:
+        place = os.path.join(folder, name)
+        if os.access(place, os.R_OK): found.append(place)
+        if os.access(place, os.W_OK): found.append("writable: " + place)
+    if os.access(folder, os.W_OK): found.append("writable: " + folder)
+ours = tuple(f"/autograder/source/{x}/" for x in
+             ("classroom", "tformer_lite", "shapewatch"))
+bad = [x for x in found if not x.startswith(ours) or "/exercises" in x]
+assert found and not bad, bad[:9]
 """
+
+
+class Container:
+    """A folder that stands for /autograder, with the zip unpacked in it."""
+
+    def __init__(self, home: Path, assignment: Assignment):
+        self.home = home
+        for name in "source", "submission", "results":
+            (home / name).mkdir(parents=True)
+        packed = home.parent / "autograder.zip"
+        gradescope.write_autograder(assignment, packed)
+        with zipfile.ZipFile(packed) as files:
+            files.extractall(home / "source")
+
+    def grade(self, *cells: str, number: int = 1) -> dict:
+        """Grade a notebook as the container does; give results.json."""
+        code = [{"cell_type": "code", "source": c} for c in cells]
+        notebook = json.dumps({"cells": code})
+        (self.home / "submission" / "work.ipynb").write_text(notebook)
+        metadata = self.home / "submission_metadata.json"
+        metadata.write_text(json.dumps({"id": number, "users": []}))
+        return self.results()
+
+    def results(self) -> dict:
+        """Run the script on what was handed in."""
+        script = "/autograder/source/run_autograder"
+        words = ["bash", script, "/autograder", sys.executable]
+        outside = ["env", "-u", "PYTHONPATH", *container(self.home)]
+        done = run(self.home, *outside, *words)
+        assert done.returncode == 0, done.stderr
+        return json.loads((self.home / "results/results.json").read_text())
 
 
 @pytest.fixture
-def graded_there(tmp_path):
-    """Grade a notebook as the container does, and give results.json."""
-    packed = tmp_path / "autograder.zip"
-    gradescope.write_autograder(WEEK, packed)
-    home = tmp_path / "autograder"
-    for name in "source", "submission", "results":
-        (home / name).mkdir(parents=True)
-    with zipfile.ZipFile(packed) as files:
-        files.extractall(home / "source")
-    for line in gradescope.SETUP.splitlines():
-        if line.startswith("chmod"):
-            place = line.replace("/autograder", str(home))
-            run(home, "bash", "-c", place).check_returncode()
-
-    def grade(*cells: str) -> dict:
-        notebook = {
-            "cells": [{"cell_type": "code", "source": c} for c in cells]
-        }
-        text = json.dumps(notebook)
-        (home / "submission" / "work.ipynb").write_text(text)
-        (home / "results").chmod(0o700)
-        done = run(home, *container(home), sys.executable, "-P", "-c", GRADE)
-        assert done.returncode == 0, done.stderr
-        return json.loads((home / "results" / "results.json").read_text())
-
-    return grade
+def there(tmp_path):
+    return Container(tmp_path / "autograder", WEEK)
 
 
 def container(home: Path) -> list[str]:
@@ -90,17 +104,314 @@ def scores(results: dict) -> dict[str, float]:
     return {test["name"]: test["score"] for test in results["tests"]}
 
 
-def test_a_notebook_is_graded_and_its_mistakes_are_told(graded_there):
-    results = graded_there(HONEST)
-    assert scores(results) == {"dealt_out": 10, "alibi_bias": 0}
+def shown(results: dict) -> str:
+    """All that a student can read."""
+    texts = [results["output"], *(t["output"] for t in results["tests"])]
+    return "\n".join(texts)
+
+
+@imitated
+def test_a_notebook_is_graded_and_its_mistakes_are_told(there):
+    results = there.grade(HONEST)
+    assert scores(results) == HALF
+    assert results["score"] == 10
     assert "not written yet" in results["tests"][1]["output"]
+    for said, known in (results, WHOLE), (results["tests"][0], TEST):
+        assert {k: type(x) for k, x in said.items()} == known
 
 
-@pytest.mark.parametrize("name", ["a forged result", "exit at once"])
-def test_an_attack_changes_no_result(name, graded_there):
-    results = graded_there(ATTACKS[name], HONEST)
-    assert scores(results) == {"dealt_out": 10, "alibi_bias": 0}
+NEW = [*ATTACKS][[*ATTACKS].index("lines before the real ones") :]
+ALONE = "exit at once", "a process left behind", "forks", *NEW[:1]
+ALONE += ("orphans that multiply",)
+TOGETHER = [x for x in NEW if x not in (*ALONE, "a torch of my own")]
 
 
-def test_neither_seed_nor_exercises_can_be_read(graded_there):
-    assert graded_there(SPY, HONEST)["output"] == ""
+@imitated
+@pytest.mark.parametrize("name", ALONE)
+def test_an_attack_changes_no_result(name, there):
+    results = there.grade(ATTACKS[name], HONEST)
+    assert scores(results)["alibi_bias"] == 0
+    kept = (there.home / "results" / "results.json").read_text()
+    assert json.loads(kept) == results
+
+
+@imitated
+def test_attacks_that_harm_nobody_find_nothing(there):
+    """Each would fail if it got what it is after."""
+    cells = [ATTACKS[x] for x in (*TOGETHER, "a forged result")]
+    results = there.grade(SPY, *cells, HONEST, ATTACKS["a torch of my own"])
+    assert scores(results) == HALF
+    assert "RuntimeError" not in results["output"]
+    assert "AssertionError" not in results["output"]
+    assert "cell 1:" not in results["output"]
+
+
+@imitated
+def test_a_link_in_a_submission_is_not_followed(there):
+    submission, secret = there.home / "submission", there.home / "source"
+    (submission / "a.py").symlink_to("/autograder/source/assignment.json")
+    (submission / "b").symlink_to("/autograder/source/classroom/exercises")
+    results = there.results()
+    assert results["score"] == 0
+    assert "link" in results["output"] or "no notebook" in results["output"]
+    assert (secret / "assignment.json").exists()
+
+
+# --- What can be learned of the numbers -----------------------------------
+
+LEAKS = {
+    "dealt_out": "raise ValueError(args)",
+    "talking_heads": 'raise type(f"N{args}", (Exception,), {})',
+    "alibi_bias": 'raise type("ValueError", (Exception,), {})(args)',
+    "capped_scores": """
+    import linecache
+    linecache.cache["<mine>"] = 9, None, [f"f({args!r})"], "<mine>"
+    exec(compile("1/0", "<mine>", "exec"), {})""",
+    "decoder_mask": 'raise type("ForbiddenMeans", (Exception,), {})(args)',
+    "sink_mask": """
+    import os, warnings
+    warnings.warn(repr(args)); print(args)
+    open("/tmp/seen", "w").write(repr(args))
+    os._exit(0)""",
+}
+READER = """
+import os
+if os.path.exists("/tmp/seen"):
+    raise ValueError(open("/tmp/seen").read())
+"""
+MARKS = re.compile(r"tensor|\d\.\d{3}|array\(|shape=")
+
+
+@imitated
+def test_no_error_of_a_student_s_carries_the_inputs_out(tmp_path):
+    """Not the last one, either, which tells them to a cell of a later run."""
+    there = Container(
+        tmp_path / "autograder",
+        Assignment("Leaks", "autumn", dict.fromkeys(LEAKS, 1)),
+    )
+    cells = [f"def {n}(*args):\n    {LEAKS[n].strip()}\n" for n in LEAKS]
+    Path("/tmp/seen").unlink(missing_ok=True)
+    results = there.grade(READER, *cells)
+    assert Path("/tmp/seen").exists()
+    Path("/tmp/seen").unlink()
+    assert "code cell 1: ValueError" in results["output"].splitlines()
+    assert results["score"] == 0
+    assert len(results["tests"]) == len(LEAKS)
+    assert not MARKS.search(shown(results)), shown(results)
+
+
+@imitated
+def test_an_error_is_named_with_the_student_s_own_line(there):
+    own = "x.view(1, 2, 3, 4, 5, 6, 7)"
+    results = there.grade(
+        "print(undefined)", f"def dealt_out(x, n):\n    return {own}\n"
+    )
+    assert f"RuntimeError in the line: return {own}" in results["output"]
+    assert "NameError: name 'undefined'" in results["output"]
+
+
+TABLE = """
+import json
+table = dict(json.loads('''{}'''))
+def dealt_out(x, n_heads):
+    import torch
+    rows = table.get(repr((x.flatten().tolist(), n_heads)))
+    return x if rows is None else torch.tensor(rows)
+"""
+
+
+def drawn(there: Container, monkeypatch, *cells: str, number: int) -> tuple:
+    """What a submission is tried on, and what it should give, as whoever
+    holds the seed can find out; and its results."""
+    seen = []
+    real = gradescope.grade
+
+    def grade(submission, assignment, sandbox):
+        seen.append(assignment)
+        return real(submission, assignment, sandbox)
+
+    monkeypatch.setattr(gradescope, "grade", grade)
+    monkeypatch.setattr(gradescope, "HERE", there.home / "source")
+    monkeypatch.setattr(gradescope, "DiscreetSandbox", Trusted)
+    code = [{"cell_type": "code", "source": c} for c in cells]
+    (there.home / "submission" / "work.ipynb").write_text(
+        json.dumps({"cells": code})
+    )
+    (there.home / "submission_metadata.json").write_text(
+        json.dumps({"id": number})
+    )
+    gradescope.grade_here(str(there.home), 0)
+    file = there.home / "results" / "results.json"
+    return seen[0].draw, json.loads(file.read_text())
+
+
+class Trusted(sandbox.Sandbox):
+    """Run here, whoever asks."""
+
+    def __init__(self, *_):
+        super().__init__(trusted=True, seconds=30)
+
+
+def known(draw: str) -> list:
+    """Everything about a submission's inputs, as if all had been shown."""
+    rows = []
+    for case in all_cases(exercise("dealt_out"), draw):
+        x, n = case.args
+        right = x.unflatten(-1, (n, -1)).transpose(1, 2)
+        rows.append([repr((x.flatten().tolist(), n)), right.tolist()])
+    return rows
+
+
+def test_a_table_of_earlier_submissions_gains_nothing(there, monkeypatch):
+    """Even if all their inputs and right outputs had been shown."""
+    table: list = []
+    for number in range(5):
+        cell = TABLE.format(json.dumps(table))
+        draw, results = drawn(there, monkeypatch, cell, number=number)
+        assert scores(results)["dealt_out"] == 0
+        table += known(draw)
+    again, results = drawn(there, monkeypatch, cell, number=4)
+    assert again == draw  # graded anew, it has the same numbers
+    other, results = drawn(there, monkeypatch, cell, number=9)
+    assert other != draw  # handed in anew, it has others
+    assert scores(results)["dealt_out"] == 0
+
+
+def test_the_table_would_be_right_of_the_numbers_that_it_knows(
+    there, monkeypatch
+):
+    """The attack above works where numbers come back."""
+    monkeypatch.setattr(gradescope.hashlib, "sha256", lambda text: Same())
+    draw, _ = drawn(there, monkeypatch, "x = 1", number=1)
+    cell = TABLE.format(json.dumps(known(draw)))
+    _, results = drawn(there, monkeypatch, cell, number=2)
+    assert scores(results)["dealt_out"] == 10
+
+
+class Same:
+    """A hash that is always the same."""
+
+    def hexdigest(self) -> str:
+        return "same"
+
+
+# --- Before the zip is uploaded -------------------------------------------
+
+
+@pytest.fixture
+def week(tmp_path, monkeypatch):
+    """A folder with an assignment, whose right answers are known."""
+    right = {
+        a.exercise: f"{HEAD}\n{a.code}" for a in written_answers() if a.right
+    }
+    monkeypatch.setattr(
+        gradescope, "right_code", lambda each: right.get(each.name, "")
+    )
+    monkeypatch.chdir(tmp_path)
+    own = Assignment("Week", "autumn", {"alibi_bias": 20, "why_columns": 5})
+    Path("exercises.json").write_text(own.text())
+    return own
+
+
+def test_the_zip_is_tried_out_before_it_is_uploaded(week, capsys):
+    assert main(["gradescope", "--packages", "matplotlib"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("checked, ")
+    assert "0.75 GB" in first
+    assert second == "autograder.zip: upload it at Configure Autograder"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.replace(b"\n", b"\r\n"), "as on Windows"),
+        (lambda text: text.replace(b"grade_here(", b"no("), "fails"),
+        (lambda text: text.replace(b"classroom.g", b"class.g"), "fails"),
+    ],
+)
+def test_a_zip_that_would_not_work_is_refused(change, says, week):
+    gradescope.write_autograder(week, Path("good.zip"))
+    with (
+        zipfile.ZipFile("good.zip") as good,
+        zipfile.ZipFile("bad.zip", "w") as bad,
+    ):
+        for each in good.infolist():
+            text = good.read(each)
+            script = each.filename == "run_autograder"
+            bad.writestr(each, change(text) if script else text)
+    with pytest.raises(ValueError, match=says):
+        gradescope.check_autograder(week, Path("bad.zip"))
+
+
+def test_a_right_answer_without_its_points_is_a_fault(week, monkeypatch):
+    monkeypatch.setattr(gradescope, "right_code", lambda each: "x = 1")
+    gradescope.write_autograder(week, Path("good.zip"))
+    with pytest.raises(ValueError, match="a right notebook should have"):
+        gradescope.check_autograder(week, Path("good.zip"))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("", ["torch>=2.4,<=V", "numpy>=1.26,<=V"]),
+        ("matplotlib", ["torch>=2.4,<=V", "numpy>=1.26,<=V", "matplotlib<=V"]),
+        ("numpy<3, torch==2.5.1", ["torch==2.5.1", "numpy<3"]),
+        (
+            "seaborn>=0.13,!=0.14.*",
+            [
+                "torch>=2.4,<=V",
+                "numpy>=1.26,<=V",
+                "seaborn>=0.13,!=0.14.*,<=V",
+            ],
+        ),
+        ("none-such", ["torch>=2.4,<=V", "numpy>=1.26,<=V", "none-such"]),
+    ],
+)
+def test_packages_have_bounds(words, found):
+    own = [
+        re.sub(r"<=[\d.]+", "<=V", x) for x in gradescope.requirements(words)
+    ]
+    assert own == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["a b", "a;b", "$(ls)", "-r x", "a>=", "'a'", "a,,b", "a @ b", "é"],
+)
+def test_other_words_are_no_packages(words):
+    with pytest.raises(ValueError, match="--packages"):
+        gradescope.requirements(words)
+
+
+# --- What fits ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form", ["memory.max", "memory/memory.limit_in_bytes"]
+)
+def test_what_a_container_has_limits_the_student_s_process(
+    form, tmp_path, monkeypatch
+):
+    file = tmp_path / form
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{768 * 2**20}\n")
+    real = Path
+    monkeypatch.setattr(
+        sandbox,
+        "Path",
+        lambda x: real(tmp_path if x == "/sys/fs/cgroup" else x),
+    )
+    left = sandbox.memory_left()
+    assert 0 < left < (768 - 64) * 2**20
+    file.write_text("max\n")
+    assert sandbox.memory_left() == sandbox.TOGETHER
+
+
+def test_the_exercises_of_a_repository_are_hidden_wherever_it_lies():
+    folders = sandbox.exercise_folders()
+    assert not [x for x in folders if not Path(x).is_dir()]
+    inside = [ROOT / x for x in ("classroom/exercises", "chapters", "tests")]
+    roots = [*sandbox.python_folders(), *sandbox.SYSTEM]
+    for place in filter(Path.is_dir, inside):
+        bound = any(place.is_relative_to(root) for root in roots)
+        assert (str(place) in folders) == bound

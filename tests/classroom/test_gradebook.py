@@ -1,15 +1,19 @@
 """Marks, from a verdict to the gradebook, the sheets and Gradescope."""
 
 import csv
+import html
 import io
 import json
+import re
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
-from classroom import gradescope, sheets
+from classroom import assignment, gradescope, pages, sheets
 from classroom.assignment import (
     Assignment,
     find_exercises,
@@ -17,10 +21,12 @@ from classroom.assignment import (
     parse_points,
     student_notebook,
 )
+from classroom.commands import with_typed, write_pages
 from classroom.exercise import exercises
-from classroom.grading import Grade, Mark, mistakes, read_outcome
-from classroom.judging import Verdict, try_answer
+from classroom.grading import Grade, Mark, mark, mistakes, read_outcome
+from classroom.judging import RULE, Verdict, try_answer
 from classroom.submissions import Submission, submissions
+from tests.helpers.browser import DESK, PHONE, SCHEMES, computed, executable
 from tests.helpers.small_exercises import SPLIT, right_split
 
 WEEK = Assignment("Week 5", "autumn", {"dealt_out": 10.0})
@@ -59,6 +65,7 @@ MOODLE = [
     ["Asha", "Thapa", "9", "asha@example.org"],
     ["Bina", "Rai", "10", "bina@example.org"],
 ]
+OLDER_MOODLE = [["First name", "Surname", *MOODLE[0][2:]], *MOODLE[1:]]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +75,7 @@ MOODLE = [
         (CANVAS, ["athapa", "brai"]),
         (MOODLE, [f"{name}_7_assignsubmission_file" for name in BOTH]),
         (MOODLE, [*BOTH]),
+        (OLDER_MOODLE, [*BOTH]),
         (MOODLE, ["asha@example.org", "bina@example.org"]),
     ],
 )
@@ -114,39 +122,248 @@ def test_a_spreadsheet_takes_no_name_for_a_formula(name, tmp_path):
     assert rows[1][0] == f"'{name}"
 
 
-def test_a_sheet_shows_what_students_wrote_and_runs_none_of_it():
-    evil = "<script>alert(1)</script>"
-    verdict = Verdict("dealt_out", 0, evil)
-    mark = Mark("dealt_out", 10, 0, verdict)
-    graded = Grade(Submission(evil), (mark,), (evil,))
+def test_files_of_students_with_like_names_are_kept_apart():
+    names = ["../../etc/passwd", "ASHA", "asha", "", ".", "a/b", "a\\b"]
+    names += ["आशा", "विनोद श्रेष्ठ", "to-read", "the-class", "a" * 300]
+    files = pages.file_names(names)
+    ours = {pages.TO_READ, pages.CLASS}
+    assert len({*ours, *map(str.casefold, files)}) == len(names) + len(ours)
+    assert all("/" not in file and file[0] != "." for file in files)
+    assert files[7:9] == ["आशा.html", "विनोद_श्रेष्ठ.html"]
+
+
+# --- pages ----------------------------------------------------------------
+
+EVIL = "<script>alert(1)</script>"
+ESSAY = f"First {EVIL} line.\n\n\tसबै गर्\u200dयो \x07\u202e"
+TWO = Assignment("Week", "s", {"dealt_out": 10, "why_columns": 5})
+
+
+def essay(student: str, text: str = ESSAY, share: float = 1.0) -> Grade:
+    """A student with an answer in code, and an explanation."""
+    came = [[text, "", "", [], 0]] * 2
+    verdict = Verdict("dealt_out", share, "said", ("x",) * (share < 1))
+    code = Mark("dealt_out", 10, 10 * share, verdict)
+    why = mark(exercises()["why_columns"], 5, "s", came)
+    return Grade(Submission(student), (code, why))
+
+
+def text_of(page: str) -> str:
+    """What a page shows, one space between words."""
+    body = page.partition("<body")[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def test_a_mark_has_the_text_of_an_explanation_in_its_own_lines():
+    text = essay("asha").marks[1].text
+    assert text == f"First {EVIL} line.\n\n    सबै गर्\u200dयो "
+    code = mark(exercises()["dealt_out"], 5, "s", [[ESSAY, "", "", [], 0]])
+    assert code.text == ""
+    long = essay("asha", "a" * 30_000).marks[1].text
+    assert long == "a" * 20_000 + "\n… (and 10,000 characters more)"
+    for came in None, [], [[{"tensor": 1}, "", "", [], 0]], [7], [[3]]:
+        assert mark(exercises()["why_columns"], 5, "s", came).text == ""
+
+
+def test_pages_show_what_students_wrote_and_run_none_of_it(tmp_path):
+    verdict = Verdict("dealt_out", 0, EVIL, (EVIL,))
+    bad = Mark("dealt_out", 10, 0, verdict, comment=EVIL)
+    graded = Grade(Submission(EVIL), (bad, essay("a").marks[1]), (EVIL,))
+    file = tmp_path / "marks.csv"
+    sheets.add_rows(file, [graded], {})
+    typed = sheets.typed_marks(file, TWO)
     for page in (
-        sheets.sheet(graded, WEEK),
-        sheets.class_page([graded], WEEK),
+        pages.sheet(graded, TWO),
+        pages.class_page([graded], TWO, [f"{EVIL}.html"]),
+        pages.reading_page([graded], typed, TWO, file),
     ):
         assert "<script" not in page
-    assert "&lt;script" in sheets.sheet(graded, WEEK)
+        assert EVIL in text_of(page)
 
 
-def test_files_of_students_with_like_names_are_kept_apart():
-    taken = set()
-    names = ["../../etc/passwd", "ASHA", "asha", "", ".", "आशा", "a/b", "a\\b"]
-    files = [sheets.file_name(name, taken) for name in names]
-    assert len({file.casefold() for file in files}) == len(names)
-    assert all("/" not in file and file[0] != "." for file in files)
+def test_a_sheet_says_the_rule_and_what_the_reader_says():
+    graded = essay("asha", share=0.5)
+    page = text_of(pages.sheet(graded, TWO))
+    assert "5 of 15 points so far; a person reads the rest." in page
+    assert "? of 5" in page
+    assert RULE in page
+    read = replace(graded.marks[1], points=3.5, comment="Say who asks.")
+    page = text_of(pages.sheet(replace(graded, marks=(read,)), TWO))
+    assert "3.5 of 5" in page
+    assert "Say who asks." in page
+
+
+def test_all_explanations_stand_on_one_page_in_the_order_of_their_rows(
+    tmp_path,
+):
+    names = [f"student-{i}" for i in range(9)]
+    grades = [*map(essay, names), essay("nothing", "...")]
+    file = tmp_path / "marks.csv"
+    sheets.add_rows(file, grades, {})
+    typed = sheets.typed_marks(file, TWO)
+    page = pages.reading_page(grades, typed, TWO, file)
+    shown = text_of(page)
+    for words in (
+        "In your mask the columns of the padding are hidden",
+        *exercises()["why_columns"].rubric,
+        "No text from: nothing",
+        "marks.csv",
+    ):
+        assert words in shown
+    assert html.escape(essay("x").marks[1].text) in page
+    order = [row[0] for row in sheets.read_rows(file)[1:]]
+    found = re.findall(r"row (\d+) · \? of 5 · (\S+)", shown)
+    assert found == [(str(n), name) for n, name in enumerate(order, 2)]
+    assert sorted(order) == names != order
+
+
+def test_the_class_stands_in_a_matrix_the_worst_first():
+    shares = {"asha": 1.0, "bina": 0.0, "chandra": 0.5, "dil": 0.5}
+    grades = [essay(name, share=share) for name, share in shares.items()]
+    grades[0] = replace(
+        grades[0],
+        marks=(grades[0].marks[0], replace(grades[0].marks[1], points=1.0)),
+    )
+    page = pages.class_page(grades, TWO, pages.file_names([*shares]))
+    rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    assert [text_of(f"<body>{row}").lstrip("> ") for row in rows] == [
+        "student dealt_out of 10 why_columns of 5 total",
+        "bina 0 ? 0+",
+        "chandra 5 ? 5+",
+        "dil 5 ? 5+",
+        "asha 10 1 11",
+    ]
+    assert "mean 5.0 – 5.2" in text_of(page)
+    assert "submissions: 4, median 5 of 15 so far" in text_of(page)
+    why = grades[0].marks[1]
+    grades = [replace(g, marks=(g.marks[0], why)) for g in grades]
+    assert [part.average for part in pages.class_parts(grades)] == [
+        "1.0",
+        "5.0",
+    ]
+    assert "3 x bina · chandra · dil 1 right asha" in text_of(page)
+    lost = re.findall(r"--share: ([\d.]+)", page)
+    assert lost == ["1.0", "0.0", "0.5", "0.0", "0.5", "0.0", "0.0", "0.8"]
 
 
 def test_the_class_s_mistakes_are_counted():
     swapped = try_answer(SPLIT, lambda x, n: x.unflatten(-1, (n, -1)))
     marks = [Mark("dealt_out", 10, 5.0, swapped)] * 2
-    marks.append(Mark("dealt_out", 10, 10.0, try_answer(SPLIT, right_split)))
+    right = Mark("dealt_out", 10, 10.0, try_answer(SPLIT, right_split))
+    marks = [right, right, right, *marks]
     all_graded = [Grade(Submission(str(i)), (m,)) for i, m in enumerate(marks)]
-    counts = mistakes(all_graded)["dealt_out"]
-    assert counts["right"] == 1
-    assert counts.most_common()[0] == (swapped.mistakes[0], 2)
-    assert swapped.mistakes[0] in sheets.class_page(all_graded, WEEK)
-    assert "  2 ██ H and T" in "\n".join(
-        sheets.class_lines(mistakes(all_graded))
+    made = mistakes(all_graded)["dealt_out"]
+    assert [*made.items()] == [
+        (swapped.mistakes[0], ["3", "4"]),
+        ("right", ["0", "1", "2"]),
+    ]
+    lines = [*pages.class_lines(all_graded, WEEK)]
+    assert lines[:3] == [
+        "submissions: 5, median 10 of 10.",
+        "lowest: 3 5, 4 5, 0 10",
+        "dealt_out: mean 8.0 of 10",
+    ]
+    assert lines[3].startswith("    2 ██ H and T")
+    assert lines[4:] == ["    3 ███ right"]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=executable(), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_class_of_30_is_seen_on_one_screen_and_a_sheet_on_a_phone(
+    scheme, chromium, tmp_path
+):
+    names = [n for n, each in exercises().items() if each.assignable][:7]
+    week = Assignment("W", "s", dict.fromkeys([*names, "why_columns"], 10))
+    long = "RuntimeError: " + "a_long_name_of_a_tensor[-1]." * 20
+    verdict = Verdict("dealt_out", 0.5, long, (long,))
+    marks = [Mark(name, 10, 5, verdict) for name in names]
+    marks.append(replace(essay("a", "b" * 5000).marks[1], most=10))
+    grades = [Grade(Submission(f"{i} {long}"), (*marks,)) for i in range(30)]
+    file = tmp_path / "marks.csv"
+    write_pages(tmp_path / "sheets", grades, week, file)
+    for width, height in (PHONE, 844), (DESK, 800):
+        page = chromium.new_page(
+            color_scheme=scheme, viewport={"width": width, "height": height}
+        )
+        for place in sorted((tmp_path / "sheets").iterdir())[-3:]:
+            page.goto(place.as_uri())
+            size = "document.documentElement.scrollWidth"
+            assert page.evaluate(size) == width, place
+        page.goto((tmp_path / "sheets" / pages.CLASS).as_uri())
+        table = page.locator(".matrix").bounding_box()
+        assert table["y"] + table["height"] < 800
+        page.goto(sorted((tmp_path / "sheets").iterdir())[0].as_uri())
+        said = page.locator(".card p").nth(1).bounding_box()
+        assert said["width"] > (300 if width == PHONE else 400)
+        (ink,) = computed(page, "body", "color")
+        assert (sum(ink) > 384) == (scheme == "dark")
+        page.close()
+
+
+# --- points that a person types -------------------------------------------
+
+
+def test_typed_points_stay_and_what_is_new_is_added_below(tmp_path):
+    file = tmp_path / "marks.csv"
+    grades = [essay("asha"), essay("=bina"), essay("chandra", "...")]
+    sheets.add_rows(file, grades, sheets.typed_marks(file, TWO))
+    head, *rows = sheets.read_rows(file)
+    assert tuple(head) == sheets.MARKS
+    assert sorted(rows) == [
+        ["'=bina", "why_columns", "", "5", ""],
+        ["asha", "why_columns", "", "5", ""],
+    ]
+    rows = [[*row[:2], "3,5", "5", 'He said "a";\nb'] for row in rows]
+    rows += [[], ["asha", "dealt_out", "", "10", "Well done."]]
+    text = io.StringIO()
+    csv.writer(text, delimiter=";").writerows([head, *rows])
+    typed_by_hand = text.getvalue().rstrip().encode("utf-8-sig")
+    file.write_bytes(typed_by_hand)
+    typed = sheets.typed_marks(file, TWO)
+    grades = [with_typed(each, typed) for each in [*grades, essay("dil")]]
+    assert [each.total for each in grades] == [13.5, 13.5, 10, 10]
+    assert grades[1].marks[1].comment == 'He said "a";\nb'
+    assert grades[0].marks[0] == replace(
+        essay("asha").marks[0], comment="Well done."
     )
+    assert [each.to_read for each in grades] == [[], [], [], ["why_columns"]]
+    sheets.add_rows(file, grades, typed)
+    before, after = file.read_bytes(), typed_by_hand
+    assert before == after + b"\ndil;why_columns;;5;\n"
+    typed = sheets.typed_marks(file, TWO)
+    assert typed["dil", "why_columns"].row == 6
+    sheets.add_rows(file, grades, typed)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "asha,why_columns,6",
+        "asha,why_columns,-1",
+        "asha,why_columns,nan",
+        "asha,why_columns,many",
+        "asha,other,1",
+        "asha",
+        "asha,dealt_out,1\nasha,dealt_out,2",
+    ],
+)
+def test_a_row_that_cannot_be_is_named(row, tmp_path):
+    file = tmp_path / "marks.csv"
+    file.write_text(f"Student,exercise,points\nbina,dealt_out,1\n{row}\n")
+    number = 3 + row.count("\n")
+    with pytest.raises(ValueError, match=rf"marks.csv, row {number} \(asha"):
+        sheets.typed_marks(file, TWO)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +413,29 @@ def test_a_student_s_notebook_is_a_notebook_and_has_a_check_for_each():
     text = json.dumps(notebook)
     for words in "| `alibi_bias` | 6 |", "Save a copy in Drive", "# Week":
         assert words in text
+    assert RULE in text
+    assert "a person" not in text
+    assert "a person" in json.dumps(student_notebook(TWO))
     assert text.count("# @title Setup") == 1
     assert '"outputs": []' in text
+
+
+def test_an_exercise_without_a_section_is_answered_in_a_line(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(assignment, "SHELF", tmp_path)
+    each = exercises()["dealt_out"]
+    with pytest.raises(ValueError, match="run this in a copy of the book"):
+        student_notebook(WEEK)
+    assert assignment.statement(each) == each.teaches
+    file = tmp_path / "05_heads.ipynb"
+    other = ["## 1 · Another\n", 'check("dealt_outer", 1)']
+    for cells in [], [{"cell_type": "markdown", "source": other}]:
+        cells = [cell | {"metadata": {}} for cell in cells]
+        file.write_text(json.dumps({"cells": cells}))
+        with pytest.raises(ValueError, match="dealt_out has no section in .*"):
+            student_notebook(WEEK)
+        assert assignment.statement(each) == each.teaches
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"points": 3}', "no"])

@@ -1,10 +1,12 @@
 """What ends a run is left out of the next; what came before it counts."""
 
+import pytest
+
 from classroom.assignment import Assignment
 from classroom.exercise import exercises
 from classroom.grading import grade
 from classroom.sandbox import SandboxRun
-from classroom.submissions import Submission
+from classroom.submissions import LINES, Submission
 
 NAMES = FIRST, SECOND = [*exercises()][:2]
 WEEK = Assignment("Week", "autumn", dict.fromkeys(NAMES, 4))
@@ -42,23 +44,49 @@ def test_answers_of_an_earlier_run_are_kept_whatever_comes_later():
     assert [job["skip"] for job in runs.jobs] == [[], [SECOND, FIRST]]
 
 
-def test_a_cell_that_never_ends_is_left_out_and_named():
+def test_a_line_that_never_ends_is_left_out_and_named():
     runs = Runs(
-        SandboxRun(begun=0, stopped=SLOW),
-        SandboxRun(dict.fromkeys(NAMES), errors={1: "NameError: x"}),
+        SandboxRun(begun=3, stopped=SLOW),
+        SandboxRun(dict.fromkeys(NAMES), errors={LINES + 2: "NameError: x"}),
     )
-    done = grade_cells(runs, "while True: pass", "x")
-    stop = f"code cell 1 was left out: {SLOW}"
-    assert done.notes == (stop, "code cell 2: NameError: x")
-    assert runs.jobs[1]["skip"] == [0]
+    done = grade_cells(runs, "\n\nwhile True: pass", "\nx")
+    assert done.notes == (
+        f"code cell 1, line 3 was left out: {SLOW}",
+        "code cell 2, line 2 was left out: NameError: x",
+    )
+    assert runs.jobs[1]["skip"] == [3]
     assert [mark.verdict.mistakes for mark in done.marks] == [
         ("no answer",),
         ("no answer",),
     ]
 
 
-def test_the_last_run_has_only_cells_that_define_something():
+def test_a_cell_that_cannot_even_be_read_is_left_out_as_a_whole():
+    runs = Runs(
+        SandboxRun(begun=LINES, stopped=SLOW),
+        SandboxRun(dict.fromkeys(NAMES)),
+    )
+    done = grade_cells(runs, "x = 1", "((((")
+    assert done.notes == (f"code cell 2 was left out: {SLOW}",)
+
+
+def test_the_fifth_run_is_the_last_and_is_told_so():
     runs = Runs(*(SandboxRun(begun=n, stopped=SLOW) for n in range(5)))
-    grade_cells(runs, *["print(1)"] * 5, "def answer(): pass", "import torch")
-    assert len(runs.jobs) == 5
-    assert runs.jobs[-1]["skip"] == [0, 1, 2, 3, *range(5)]
+    grade_cells(runs, "x = 1")
+    assert [job["last"] for job in runs.jobs] == [False] * 4 + [True]
+    assert runs.jobs[-1]["skip"] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("forged", [-1, 10**4000, True])
+def test_a_place_that_is_none_does_no_harm(forged):
+    run = SandboxRun(dict.fromkeys(NAMES), errors={forged: "x"})
+    (note,) = grade_cells(Runs(run), "x = 1").notes
+    assert note.startswith("code cell ")
+    assert len(note) <= 600
+
+
+def test_files_beside_a_notebook_go_with_its_cells():
+    runs = Runs(SandboxRun(dict.fromkeys(NAMES)))
+    beside = (("helper.py", "x = 1"),)
+    grade(Submission("asha", ("y = 1",), modules=beside), WEEK, runs)
+    assert runs.jobs[0]["modules"] == beside

@@ -192,6 +192,146 @@ for thing in gc.get_objects():
         object.__setattr__(thing, "args", ())
 """,
 }
+# More, for the container as well: what each is after, and where that would be.
+ATTACKS |= {
+    "lines before the real ones": """
+import glob, json, os
+line = {"of": "alibi_bias", "came": [[0.0, "", "", [], 0]] * 9}
+for fd in map(int, os.listdir("/proc/self/fd")):
+    try:
+        os.write(fd, b'{"begins": "alibi_bias"}\\n')
+        os.write(fd, (json.dumps(line) + "\\n").encode())
+    except OSError:
+        pass
+""",
+    "the parent's memory": """
+import glob, os
+for name in "mem", "environ", "maps", "fd/0", "cwd/assignment.json":
+    try:
+        text = open(f"/proc/{os.getppid()}/{name}", "rb").read(9)
+    except OSError:
+        continue
+    if text: raise RuntimeError(f"read: {name}")
+""",
+    "another group": """
+import os
+for change in (lambda: os.setgroups([0]), lambda: os.setgid(0),
+               lambda: os.setuid(0), lambda: os.setresgid(0, 0, 0)):
+    try:
+        change()
+        assert os.getgid(), "root's group"
+    except OSError:
+        pass
+""",
+    "a tracer": """
+import ctypes, os
+libc = ctypes.CDLL(None)
+for pid in {os.getppid(), 1} - {os.getpid()}:
+    if libc.ptrace(16, pid, 0, 0) == 0: raise RuntimeError("traced")
+""",
+    "a writer who stays": """
+import os, time
+def write():
+    while True:
+        for place in "/autograder/results/results.json", "results.json":
+            try:
+                open(place, "w").write('{"score": 30}')
+            except OSError:
+                pass
+        time.sleep(0.01)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: write()
+    os._exit(0)
+""",
+    "links": """
+import os
+for place in ("/autograder/results/results.json", "/autograder/source",
+              "/autograder/source/assignment.json"):
+    link = os.path.basename(place)
+    os.symlink(place, link)
+    try:
+        text = open(link + "/assignment.json" * (link == "source")).read()
+    except OSError:
+        continue
+    raise RuntimeError(f"read: {place}")
+""",
+    "the submission's file": """
+import os
+for name in "submission_metadata.json", "submission", "results":
+    place = f"/autograder/{name}"
+    try:
+        os.listdir(place) if os.path.isdir(place) else open(place).read()
+    except OSError:
+        continue
+    raise RuntimeError(f"read: {place}")
+""",
+    "the grader itself": """
+import classroom, importlib, pathlib
+home = pathlib.Path(classroom.__file__).parents[1]
+for attempt in (
+    lambda: importlib.import_module("classroom.gradescope").grade_here(
+        home.parent, 0),
+    lambda: (home / "assignment.json").read_text(),
+    lambda: [*(home / "classroom/exercises").iterdir()][0].read_bytes(),
+    lambda: [*(home / "chapters/exercises").iterdir()][0].read_bytes(),
+):
+    try:
+        attempt()
+    except Exception:
+        continue
+    raise RuntimeError("done")
+""",
+    "a torch of my own": """
+import importlib, os, pathlib, sys
+fake = "def __getattr__(name): return lambda *a, **k: True"
+for name in "torch.py", "sitecustomize.py", "classroom.py", "json.py":
+    pathlib.Path(name).write_text(fake)
+    pathlib.Path(os.path.expanduser("~"), name).write_text(fake)
+sys.path.insert(0, os.getcwd())
+importlib.reload(importlib.import_module("json"))
+""",
+    "an environment": """
+import os, subprocess, sys
+os.environ.update(PYTHONPATH=os.getcwd(), LD_PRELOAD="/tmp/x.so")
+words = " ".join(os.environ).upper()
+for secret in "TOKEN", "SECRET", "PASS", "AWS", "GRADESCOPE":
+    if secret in words: raise RuntimeError(f"seen: {secret}")
+""",
+    "orphans that multiply": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True:
+            for _ in range(30):
+                if os.fork() == 0:
+                    os.setsid()
+                    time.sleep(10**6)
+            time.sleep(0.2)
+    os._exit(0)
+""",
+    "all inputs at once": """
+import gc, os, sys
+frame, found = sys._getframe(), []
+while frame:
+    found.append(repr({**frame.f_locals, "names": 0, "found": 0}))
+    frame = frame.f_back
+found += [repr(x)[:9999] for x in gc.get_objects() if type(x) is dict and
+          "cases" in x and x is not globals()]
+for fd in map(int, os.listdir("/proc/self/fd")):
+    try:
+        os.set_blocking(fd, False)
+        found.append(repr(os.read(fd, 99)))
+        os.set_blocking(fd, True)
+    except OSError:
+        try: os.set_blocking(fd, True)
+        except OSError: pass
+kind = "ten" + "sor"  # so that it does not find itself
+if any(f"'{kind}':" in x or f'"{kind}"' in x for x in found):
+    raise RuntimeError("the inputs are here before their time")
+""",
+}
 # These end or block the process they run in, so their cell is left out, or
 # the time is up before the rest.
 WITHOUT_PROCESS = {
@@ -211,4 +351,7 @@ WITHOUT_PROCESS = {
     "a signal to the parent",
     "crash",
     "exit at once",
+    "lines before the real ones",
+    "a torch of my own",
+    "orphans that multiply",
 }

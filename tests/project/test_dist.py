@@ -33,7 +33,10 @@ WHEELS = {
     "classroom": "tformer_classroom",
 }
 OURS = [f"shapewatch=={NUMBER}", f"tformer-lite=={NUMBER}"]
-NEEDS = {"shapewatch": ["torch>=2.4"], "classroom": OURS}
+NEEDS = {
+    "shapewatch": ["torch>=2.4"],
+    "classroom": [*OURS, "jinja2>=3.1"],
+}
 NEEDS["tformer_lite"] = [OURS[0], "torch>=2.4", "matplotlib>=3.8"]
 NEEDS["tformer_lite"] += ["seaborn>=0.13", "numpy>=1.26", "pillow>=10"]
 NEEDS["tformer_lite"] += ["tqdm>=4.60"]

@@ -1,0 +1,148 @@
+"""What an instructor gets as pages: a sheet a student, the class on one
+screen, and the explanations that a person reads."""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from statistics import mean, median
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from classroom.assignment import Assignment, statement
+from classroom.exercise import exercise
+from classroom.grading import Grade, Mark, StudentsByMistake, mistakes
+from classroom.judging import RULE
+from classroom.sheets import TypedMarks, is_letter, points_text, safe
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "pages"),
+    autoescape=True,  # what students write is text
+    trim_blocks=True,
+)
+TEMPLATES.globals["exercise"] = exercise
+TEMPLATES.filters["points"] = lambda points: points_text(points) or "?"
+LONGEST_NAME = 80  # bytes of a file's name
+LOWEST = 3  # students who are named in the terminal
+TO_READ, CLASS = "to-read.html", "the-class.html"
+CODE = re.compile(r"```\w*\n(.*?)```|(?:\{\w+\})?`([^`]+)`", re.DOTALL)
+
+
+class Part(NamedTuple):
+    """What a class made of an exercise, which has a place in the notebook: a
+    mark of it, the mean of the points, and the mistakes."""
+
+    place: int
+    mark: Mark
+    average: str
+    made: StudentsByMistake
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """Make a file's name of each student's, which no other has."""
+    taken, found = {TO_READ, CLASS}, []
+    for name in names:
+        word = "".join(c if is_letter(c) or c in ".-" else "_" for c in name)
+        short = word.lstrip(".").encode()[:LONGEST_NAME]
+        base = short.decode("utf8", "ignore") or "student"
+        free, n = f"{base}.html", 1
+        while free.casefold() in taken:
+            n += 1
+            free = f"{base}-{n}.html"
+        taken.add(free.casefold())
+        found.append(free)
+    return found
+
+
+def sheet(grade: Grade, assignment: Assignment) -> str:
+    """Write a student's sheet."""
+    page = TEMPLATES.get_template("sheet.html")
+    return page.render(grade=grade, assignment=assignment, rule=RULE)
+
+
+def class_page(
+    grades: Sequence[Grade], assignment: Assignment, files: Sequence[str]
+) -> str:
+    """Write who has how many points for what, the fewest first; and below it
+    for each exercise, the hardest first, who made which mistake."""
+    return TEMPLATES.get_template(CLASS).render(
+        assignment=assignment,
+        summary=summary(grades, assignment),
+        mean=mean(each.total for each in grades),
+        parts=class_parts(grades),
+        rows=sorted(zip(grades, files), key=lambda row: row[0].total),
+        prose=any(exercise(name).rubric for name in assignment.points),
+    )
+
+
+def class_parts(grades: Sequence[Grade]) -> list[Part]:
+    """Give what the class made of each exercise, the hardest first; at the
+    end stand those that a person has not read to the end."""
+    made, found = mistakes(grades), []
+    for place, own in enumerate(zip(*(each.marks for each in grades))):
+        points = [one.points for one in own if one.points is not None]
+        share = mean(points) / own[0].most if len(points) == len(own) else 2
+        shown = f"{mean(points):.1f}" if share < 2 else "–"
+        part = Part(place, own[0], shown, made[own[0].exercise])
+        found.append((share, part))
+    return [part for _, part in sorted(found, key=lambda each: each[0])]
+
+
+def class_lines(
+    grades: Sequence[Grade], assignment: Assignment
+) -> Iterator[str]:
+    """Write the same for a terminal, shorter."""
+    yield summary(grades, assignment)
+    lowest = sorted(grades, key=lambda each: each.total)[:LOWEST]
+    who = (f"{each.submission.name} {each.total:g}" for each in lowest)
+    yield f"lowest: {', '.join(who)}"
+    for part in class_parts(grades):
+        one = part.mark
+        yield f"{one.exercise}: mean {part.average} of {one.most:g}"
+        for mistake, names in part.made.items():
+            bar = "█" * min(len(names), 30)
+            yield f"  {len(names):3} {bar} {mistake}"
+
+
+def summary(grades: Sequence[Grade], assignment: Assignment) -> str:
+    """Say how many there are, their median, and how much is to be read."""
+    middle = median(each.total for each in grades)
+    left = sum(len(each.to_read) for each in grades)
+    rest = f" so far; explanations to be read: {left}" if left else ""
+    shown = f"{middle:g} of {assignment.most:g}"
+    return f"submissions: {len(grades)}, median {shown}{rest}."
+
+
+def reading_page(
+    grades: Sequence[Grade],
+    typed: TypedMarks,
+    assignment: Assignment,
+    file: Path,
+) -> str:
+    """Write all explanations, question by question, in the order of the rows
+    of `file`, into which their points are typed."""
+    questions = []
+    for own in zip(*(each.marks for each in grades)):
+        asked, answers, without = exercise(own[0].exercise), {}, []
+        for each, mark in zip(grades, own):
+            name = each.submission.name
+            if found := typed.get((safe(name), asked.name)):
+                answers[found.row] = name, mark
+            else:
+                without.append(name)
+        if asked.rubric:
+            text = markdown_html(statement(asked))
+            questions.append((own[0], text, answers, without))
+    page = TEMPLATES.get_template(TO_READ)
+    return page.render(assignment=assignment, file=file, questions=questions)
+
+
+def markdown_html(text: str) -> Markup:
+    """Write the little Markdown that a question has as HTML."""
+    words = CODE.sub(
+        lambda m: f"<pre>{m[1]}</pre>" if m[1] else f"<code>{m[2]}</code>",
+        escape(text),
+    )
+    return Markup(words.replace("\n\n", "\n<p>"))
