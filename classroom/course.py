@@ -1,5 +1,4 @@
-"""Assignments of several parts: where they are found, what is handed out,
-and how a hunt for bugs and the results of runs are judged.
+"""Assignments of several parts: their points, and what is handed out.
 
     python -m classroom.course bug_hunt autumn
 
@@ -9,14 +8,11 @@ writes what `classroom grade` reads: the points of each part, and the seed.
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from classroom.assignment import Assignment
 from classroom.cases import Draw
 from classroom.exercise import Exercise, exercises, statements
-from classroom.mistakes import answer_of, edited_code
-
-BUGS = 3  # in a hunt
+from classroom.mistakes import edited_code
 
 
 def assignment(name: str, seed: str, *only: str) -> Assignment:
@@ -37,31 +33,6 @@ def assignment(name: str, seed: str, *only: str) -> Assignment:
         )
     points = {n: own[n].points for n in parts if n in (only or parts)}
     return Assignment(name, seed, points)
-
-
-# --- What is judged otherwise ---------------------------------------------
-
-
-def hunted(left: int) -> tuple[float, str]:
-    """Tell how many of three bugs are left, none where that is not known:
-    the share of the points, and what is said, which names no bug."""
-    if not left:
-        says = "either all three bugs are left, or something is changed that "
-        return 0, says + "was right, or a wrong line is now wrong otherwise"
-    mended = BUGS - left
-    says = f"{mended} of {BUGS} bugs are mended, and all else is as it was"
-    return mended / BUGS, says
-
-
-def result_fault(exercise: Exercise, result: Any) -> str:
-    """Say what does not hold of a result, or ""."""
-    try:
-        return str(answer_of(exercise)(result))
-    except Exception:  # whatever was handed in
-        return "it has not the form that the statement asks for"
-
-
-# --- What is handed out ---------------------------------------------------
 
 
 def planted(hunt: Exercise, seed: str) -> Sequence[tuple[str, ...]]:

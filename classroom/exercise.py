@@ -111,12 +111,16 @@ def exercises() -> dict[str, Exercise]:
         sections = dict(notebook_sections(file.read_text("utf8")))
         tables = exercise_tables(file, sections)
         common = "".join(table.pop("names", "") for table, _ in tables)
+        earlier = ""
         own = {
             name: {"assignable": secret, "names": common} | data
             for table, secret in tables
             for name, data in table.items()
         }
         for name in sorted(own, key=[*sections, *own].index):
+            if "points" in own[name]:  # a part can use those before it
+                own[name]["names"] += earlier
+                earlier += own[name].get("right", "")
             found[name] = read_exercise(name, own[name], file, sections)
     return found
 
