@@ -21,6 +21,8 @@ KINDS = {
     "part": "write a part of the model",
     "ablation": "measure what a change does",
     "explain": "explain",
+    "hunt": "find three bugs",
+    "result": "hand in a result",
 }
 # Where the data lie: in the package that notebooks fetch, or in a copy of the
 # repository. Homework lies packed, so that no search finds its answers.
@@ -60,7 +62,8 @@ class Exercise:
     an answer may not use. `dependence` asks what depends on what: "v 2 -> 2"
     changes axis 2 of the input v bit by bit, and sees which places along axis
     2 of the result move. What is `assignable` as homework has no solution in
-    the book; a `rubric` is for a person who reads.
+    the book; a `rubric` is for a person who reads. A part of
+    an assignment has `points`.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Exercise:
     tolerance: float = 1e-4
     rubric: tuple[str, ...] = ()
     assignable: bool = False
+    points: float = 0.0
 
     @property
     def inputs(self) -> dict[str, list[str]]:
@@ -107,12 +111,16 @@ def exercises() -> dict[str, Exercise]:
         sections = dict(notebook_sections(file.read_text("utf8")))
         tables = exercise_tables(file, sections)
         common = "".join(table.pop("names", "") for table, _ in tables)
+        earlier = ""
         own = {
             name: {"assignable": secret, "names": common} | data
             for table, secret in tables
             for name, data in table.items()
         }
         for name in sorted(own, key=[*sections, *own].index):
+            if "points" in own[name]:  # a part can use those before it
+                own[name]["names"] += earlier
+                earlier += own[name].get("right", "")
             found[name] = read_exercise(name, own[name], file, sections)
     return found
 

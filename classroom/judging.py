@@ -9,12 +9,13 @@ from classroom.cases import Case
 from classroom.dependence import Dependence, wrong_dependence
 from classroom.evidence import equal, evidence
 from classroom.exercise import Exercise
-from classroom.mistakes import Mistake, fingerprint, same_print
+from classroom.mistakes import Mistake, answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
 from classroom.values import Strange
 
+BUGS = 3  # in a hunt
 PART = 0.5  # of the points, for what is wrong only at an edge
 ENOUGH_WORDS = 15  # fewer are no explanation yet
 RULE = (
@@ -71,7 +72,9 @@ def try_answer(
 
 def all_cases(exercise: Exercise, seed: int | str) -> list[Case]:
     """List what an answer is called with."""
-    return [Case()] if exercise.rubric else find_trial(exercise, seed).calls
+    if exercise.rubric or exercise.kind == "result":
+        return [Case()]
+    return find_trial(exercise, seed).calls
 
 
 def judge(
@@ -80,15 +83,17 @@ def judge(
     """Say what is right or wrong, from what came of all the cases."""
     if exercise.rubric:
         return to_read(exercise, outcomes[0].value)
+    if is_unwritten(outcomes[0]):
+        says = "not written yet: put your answer where the ... stands."
+        return Verdict(exercise.name, 0, says, ("not written",))
+    if exercise.kind == "result":
+        return result_verdict(exercise, outcomes[0].value)
     return trial_verdict(find_trial(exercise, seed), outcomes)
 
 
 def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     """Judge by a trial what came of its calls."""
     exercise = trial.exercise
-    if is_unwritten(outcomes[0]):
-        says = "not written yet: put your answer where the ... stands."
-        return Verdict(exercise.name, 0, says, ("not written",))
     wrong = [
         i
         for i, outcome in enumerate(outcomes[: len(trial.cases)])
@@ -122,6 +127,8 @@ def wrong_verdict(
     each, i = trial.exercise, wrong[0]
     case = trial.cases[i]
     known = known_mistakes(trial, outcomes)
+    if each.kind == "hunt":
+        return hunt_verdict(each.name, len(known))
     label, seen = evidence(each, case, outcomes[i], trial.wanted[i])
     says, dependence = sentence("; and ".join(known) or label), None
     if case.when:
@@ -223,3 +230,27 @@ def to_read(exercise: Exercise, value: Any) -> Verdict:
         says = "for a person to read. What is asked for is shown once a few "
         says += "sentences stand there."
     return Verdict(exercise.name, None, says)
+
+
+def result_verdict(exercise: Exercise, result: Any) -> Verdict:
+    """Say the first thing that does not hold of a result: the right code
+    gives it, or ""."""
+    try:
+        fault = str(answer_of(exercise)(result))
+    except Exception:  # whatever was handed in
+        fault = "it has not the form that the statement asks for"
+    mistakes, says = (fault,) * bool(fault), sentence(fault or "right")
+    return Verdict(exercise.name, float(not fault), says, mistakes)
+
+
+def hunt_verdict(name: str, left: int) -> Verdict:
+    """Give a third of the points for each bug that is mended. How many are
+    left is 0 where that is not known; no bug is named."""
+    says = (
+        f"{BUGS - left} of {BUGS} bugs are mended, and all else is as it was"
+    )
+    if not left:
+        says = "either all three bugs are left, or something is changed that "
+        says += "was right, or a wrong line is now wrong otherwise"
+    share = (BUGS - left) / BUGS if left else 0
+    return Verdict(name, share, sentence(says), (says,))

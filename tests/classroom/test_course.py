@@ -1,0 +1,256 @@
+"""The assignments: reference runs have all points, and hunts and results are
+judged as their statements say."""
+
+import contextlib
+import io
+import json
+import random
+import zipfile
+from itertools import combinations, product
+
+import my_transformer
+import pytest
+import torch
+
+from classroom.course import assignment, planted, stranger
+from classroom.exercise import CELL, exercise, statements
+from classroom.grading import grade
+from classroom.judging import try_answer
+from classroom.mistakes import answer_of
+from classroom.sandbox import Sandbox
+from classroom.submissions import Submission
+from shapewatch import report
+
+NAMES = "build", "bug_hunt", "own_language", "one_change"
+HUNT = exercise("hunt_mended")
+CHANGE = "change_keys", "change_runs", "change_report"
+
+
+def statement(name):
+    """The code cells of a statement, but the set-up."""
+    file = next(x for x in statements() if x.stem.endswith(f"_{name}"))
+    return CELL.findall(file.read_text("utf8"))[1:]
+
+
+def reference(name):
+    """The code of a reference run, which lies packed."""
+    file = statements()[-1].with_name("reference.zip")
+    with zipfile.ZipFile(file) as files:
+        return files.read(f"{name}.py").decode()
+
+
+def marks(name, code, only=()):
+    """The points of each part, in the way that a submission is graded."""
+    given = assignment(name, "autumn", *only)
+    sent = Submission("student", [code])
+    graded = grade(sent, given, Sandbox(trusted=True, seconds=120))
+    return {mark.exercise: (mark.points, mark.most) for mark in graded.marks}
+
+
+def bugs_by_shelf():
+    shelves = {}
+    for edit in HUNT.edits:
+        shelves.setdefault(edit[-1].partition(":")[0], []).append(edit)
+    return [*shelves.values()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parts_of_an_assignment_are_worth_a_hundred_points(name):
+    only = CHANGE if name == "one_change" else ()
+    assert sum(assignment(name, "autumn", *only).points.values()) == 100
+
+
+def test_an_assignment_that_is_none_is_told_of_the_others():
+    with pytest.raises(ValueError, match="build, own_language, bug_hunt, one"):
+        assignment("essay", "autumn")
+    with pytest.raises(ValueError, match="build_padding, build_window"):
+        assignment("build", "autumn", "why_columns")
+
+
+# --- Build ----------------------------------------------------------------
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["build", "bug_hunt"])
+def test_a_reference_run_has_all_points_that_a_program_gives(name):
+    for part, (points, most) in marks(name, reference(name)).items():
+        assert points == (None if exercise(part).rubric else most), part
+
+
+def test_the_file_that_the_chapters_build_passes_no_part():
+    same = {
+        "build_padding": my_transformer.padding_mask,
+        "build_window": my_transformer.causal_mask,
+        "build_embedding": my_transformer.InputEmbedding,
+        "build_attention": my_transformer.MultiHeadAttention,
+        "build_norm": my_transformer.UnbiasedNorm,
+        "build_block": my_transformer.Block,
+        "build_encoder": my_transformer.Stack,
+        "build_decoder": my_transformer.Stack,
+        "build_translator": my_transformer.EncoderDecoder,
+        "build_greedy": my_transformer.greedy,
+        "build_trained": my_transformer.main,
+    }
+    assert {*same} == {*assignment("build", "x").points} - {"build_report"}
+    for name, answer in same.items():
+        assert try_answer(exercise(name), answer).share == 0, name
+
+
+# --- Bug hunt -------------------------------------------------------------
+
+
+def test_a_hunt_gives_a_third_for_each_mended_bug_and_names_none():
+    trios = [*product(*bugs_by_shelf())]
+    for bugs in random.Random(0).sample(trios, 4):
+        for left in (c for n in range(4) for c in combinations(bugs, n)):
+            verdict = try_answer(HUNT, answer_of(HUNT, left))
+            assert verdict.share == pytest.approx(1 - len(left) / 3)
+            assert not any(edit[-1] in str(verdict) for edit in bugs)
+
+
+def test_a_hunt_gives_nothing_where_something_else_was_changed():
+    other = ("F.gelu(", "F.relu(", "")
+    for edits in ((other,), (other, HUNT.edits[0])):
+        assert try_answer(HUNT, answer_of(HUNT, edits)).share == 0
+
+
+@pytest.mark.full
+def test_no_bug_changes_a_shape_and_the_checks_name_fourteen_of_sixteen():
+    ids = torch.randint(2, 23, (3, 11), generator=torch.manual_seed(0))
+    ids[0, :4], ids[1, :3], ids[2, 0] = torch.tensor([0, 0, 0, 1]), 0, 1
+    ids[1, 2] = 1
+    sizes = {"n_letters": 23, "width": 24, "n_eyes": 3, "n_floors": 2}
+    unnamed = []
+    for edits in ((), *((edit,) for edit in HUNT.edits)):
+        torch.manual_seed(0)
+        model = answer_of(HUNT, edits)(**sizes, longest=40).eval()
+        assert model(ids).shape == (3, 11, 23)
+        found = report(model, ids, pad=0, loss=lambda m, x: m(x, learn=True))
+        if not found.broken:
+            unnamed.append("".join(edit[-1] for edit in edits))
+    assert unnamed == [
+        "",
+        "the way: the sum keeps what the norm made, and not x",
+        "the way: the norm divides by the mean square, and not by its root",
+    ]
+
+
+def test_the_file_in_the_statement_has_three_bugs_and_a_word_draws_others():
+    shown = stranger(HUNT, planted(HUNT, "book"))
+    assert any(shown in cell for cell in statement("bug_hunt"))
+    drawn = {tuple(planted(HUNT, f"word {n}")) for n in range(60)}
+    assert len(drawn) > 30
+
+
+# --- Results --------------------------------------------------------------
+
+
+def language(**changed):
+    train = [(f"kim sees {n}.", f"Kim vidas {n}n.") for n in "abcdefgh" * 7]
+    test = [(f"sara sees {n}.", f"Sara vidas {n}n.") for n in "abcdefgh"]
+    test += [("a sees kim.", "a vidas Kim."), ("b sees kim.", "b vidas Kim.")]
+    words = [
+        sorted({w for p in train for w in p[side][:-1].split()} | {"."})
+        for side in (0, 1)
+    ]
+    wrote = [b for _, b in test[:5]] + ["?"] * 5
+    shares = {f"head {n}": n / 10 for n in range(9)}
+    work = {"train": train, "test": test, "words": words, "wrote": wrote}
+    return work | {"right": 0.5, "without": shares} | changed
+
+
+RUNS = {
+    "before": [0.07, 0.06, 0.08],
+    "after": [0.19, 0.12, 0.2],
+    "means": [0.07, 0.17],
+    "spreads": [0.02, 0.08],
+    "word": "worse",
+}
+WRONG = [
+    ("pairs", language(test=language()["test"][:9]), "60 and 10"),
+    ("pairs", language(test=[("Kim sees a!", "x")] * 10), "in training"),
+    ("pairs", language(test=language()["test"][:5] * 2), "test twice"),
+    ("pairs", {"train": []}, "not the form"),
+    ("words", language(words=[["kim"], ["Kim"]]), "is [UNK]"),
+    ("words", language(words=[["kim", "kim"], []]), "a word twice"),
+    ("words", language(train=[("kim  sees.", "x")]), "another sentence"),
+    ("share", language(right=0.6), "not that of the translations"),
+    ("share", language(right=float("nan")), "not that of the translations"),
+    ("share", language(test=[], wrote=[]), "the test is empty"),
+    ("share", language(wrote=["?"]), "1 translations, and 10"),
+    ("share", language(wrote=["?"] * 10, right=0), "no translation is right"),
+    ("without", language(without=dict.fromkeys(range(9), 0.17)), "no share"),
+    ("without", language(without={"head 0": 0.5}), "nine heads"),
+    ("without", language(without=dict.fromkeys("abcdefghi", 0.5)), "the same"),
+    ("runs", RUNS | {"after": RUNS["before"]}, "the same run"),
+    ("runs", RUNS | {"spreads": [0.02, 0.05]}, "the spreads are not"),
+    ("runs", RUNS | {"before": [0.1, 0.3, float("nan")]}, "the means are"),
+    ("runs", RUNS | {"means": []}, "not the form"),
+    ("runs", RUNS | {"word": "no difference"}, "does not follow"),
+    ("runs", RUNS | {"after": [0.1, 0.2]}, "three losses"),
+]
+# As far apart as the spread, and less.
+NEAR = RUNS | {"after": [0.09, 0.04, 0.11], "means": [0.07, 0.08]}
+NEAR |= {"spreads": [0.02, 0.07], "word": "no difference"}
+LESS = RUNS | {"after": [0.01, 0.02, 0.03], "means": [0.07, 0.02]}
+LESS |= {"spreads": [0.02, 0.02], "word": "better"}
+
+
+def result(name):
+    return exercise({"runs": "change_runs"}.get(name, f"language_{name}"))
+
+
+def test_results_that_hold_pass_and_others_are_told_why_not():
+    for name in ("pairs", "words", "share", "without"):
+        assert try_answer(result(name), language()).right, name
+        assert not try_answer(result(name), ...).right
+    for runs in (RUNS, NEAR, LESS):
+        assert try_answer(result("runs"), runs).right, runs
+    for name, value, says in WRONG:
+        verdict = try_answer(result(name), value)
+        assert verdict.share == 0, (name, value)
+        assert says in str(verdict), (name, verdict)
+
+
+def run_cells(name, own, before):
+    """Run a statement's cells with the reference in place of one of them, and
+    give what was printed, cell by cell, and all names."""
+    names, said = {"__name__": "__main__", "display": print}, []
+    for cell in statement(name):
+        if before in cell:
+            exec(own, names)
+            cell = cell[cell.index("if __name__") :]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(cell, names)
+        said.append(out.getvalue())
+    return names, said
+
+
+@pytest.mark.full
+def test_the_reference_language_is_learned_and_has_all_points():
+    own = reference("own_language")
+    _, said = run_cells("own_language", own, "def sentences")
+    printed = next(text for text in said if text.startswith('{"train"'))
+    work = json.loads(printed.splitlines()[0])
+    assert work["right"] > 0.8
+    parts = "pairs", "words", "share", "without"
+    names = " = ".join(f"language_{part}" for part in parts)
+    code = f"{own}\nimport json\n{names} = json.loads({printed!r})"
+    for part, (points, most) in marks("own_language", code).items():
+        assert points == (None if exercise(part).rubric else most), part
+
+
+@pytest.mark.full
+def test_the_reference_change_is_measured_and_has_all_points():
+    own = reference("one_change")
+    names, _ = run_cells("one_change", own, "CHANGE = {}")
+    runs = names["runs_of_both"]
+    means = [sum(run) / 3 for run in runs]
+    spreads = [max(run) - min(run) for run in runs]
+    less = means[0] - means[1]
+    word = "no difference" if abs(less) <= max(spreads) else "worse"
+    work = {"before": runs[0], "after": runs[1], "means": means}
+    work |= {"spreads": spreads, "word": word}
+    code = f"{own}\nchange_runs = {work}\nchange_report = 'a ' * 20"
+    for part, (points, most) in marks("one_change", code, CHANGE).items():
+        assert points == (None if exercise(part).rubric else most), part
