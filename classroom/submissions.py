@@ -111,7 +111,8 @@ def load_submission(
     cells = {f: x for f, x in found.items() if not isinstance(x, str)}
     if not cells:
         return Submission(name, wrong=str(found[files[0]]))
-    best = max(cells, key=lambda file: rank(file, cells[file], {*answers}))
+    asked = {*answers}
+    best = max(cells, key=lambda file: rank(file, cells[file], asked))
     modules = tuple(
         (str(file.relative_to(best.parent)), cells[file][0])
         for file in cells
@@ -119,9 +120,10 @@ def load_submission(
         if best.parent in file.parents
         if len(cells[file][0]) <= LONGEST_MODULE
     )
-    note = f"of {len(files)} files, {best.name} was graded: most answers are"
-    note = f"{note} in it" if len(files) > 1 else ""
-    return Submission(name, cells[best], note, modules)
+    note = f"of {len(files)} files, {best.name} was graded"
+    if own := rank(best, cells[best], asked)[1]:
+        note += f": it names {own} of {len(asked)} answers"
+    return Submission(name, cells[best], note * (len(files) > 1), modules)
 
 
 def rank(

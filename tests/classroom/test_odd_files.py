@@ -240,6 +240,16 @@ def test_of_a_helper_and_a_notebook_the_notebook_is_graded(tmp_path):
     assert done.total == 10, done.notes
 
 
+def test_a_notebook_counts_before_a_helper_that_it_imports_from(tmp_path):
+    both = RIGHT + "def alibi_bias(): ...\n"
+    cell = "from helper import dealt_out\n"
+    notes = text_of(notebook(cell))
+    written(tmp_path / "asha", helper_py=both, work_ipynb=notes)
+    (found,) = submissions(tmp_path, NAMES)
+    assert found.cells == (cell,)
+    assert found.modules == (("helper.py", both),)
+
+
 @pytest.mark.parametrize("answers", [NAMES, ()])
 def test_of_several_notebooks_that_with_most_of_the_answers_is_graded(
     answers, tmp_path
@@ -256,16 +266,21 @@ def test_of_several_notebooks_that_with_most_of_the_answers_is_graded(
     )
     found = load_submission("asha", files, answers)
     assert found.cells == (both,)
-    assert "of 5 files, b.ipynb was graded" in found.wrong
+    why = ": it names 2 of 2 answers" if answers else ""
+    assert found.wrong == f"of 5 files, b.ipynb was graded{why}"
 
 
 def test_a_folder_with_a_whole_library_is_read_as_far_as_it_matters(
     tmp_path,
 ):
-    library = {f"lib__m{i:04}_py": RIGHT for i in range(1000)}
-    written(tmp_path / "asha", work_ipynb=text_of(notebook(RIGHT)), **library)
+    library = {f"m{i:04}_py": RIGHT for i in range(1000)}
+    work = {"work__week_ipynb": text_of(notebook(RIGHT))}
+    written(tmp_path / "asha", **library, **work)
     (found,) = submissions(tmp_path, NAMES)
-    assert "of 1001 files, work.ipynb was graded" in found.wrong
+    assert "of 1001 files, week.ipynb was graded" in found.wrong
+    work = {"week_ipynb": work["work__week_ipynb"]}
+    written(tmp_path / "bina", **work, **library)
+    found = submissions(tmp_path, NAMES)[1]
     assert len(found.modules) == MOST - 1
 
 
@@ -303,10 +318,11 @@ def test_answers_in_a_file_beside_a_notebook_without_any_are_graded(
 
 @pytest.mark.parametrize("data", [b"", b"\x89PNG\0\0\0", b"[1]", b"{}"])
 def test_what_cannot_be_read_is_a_row_with_a_reason(data, tmp_path):
-    (tmp_path / "asha.IPYNB").write_bytes(data)
-    (found,) = submissions(tmp_path)
-    assert found.cells == ()
-    assert found.wrong.startswith("asha.IPYNB cannot be read")
+    for name in ["asha.IPYNB"] + ["asha.PY"] * (b"\0" in data):
+        (tmp_path / name).write_bytes(data)
+        found = load_submission("asha", [tmp_path / name])
+        assert found.cells == ()
+        assert found.wrong.startswith(f"{name} cannot be read")
 
 
 def test_cells_are_read_as_ipython_reads_them():
