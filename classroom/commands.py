@@ -80,7 +80,7 @@ def grade_folder(args: Namespace) -> None:
     class on a page, and what a person has to read. Each runs under
     bubblewrap."""
     assignment = load_assignment(Path(args.assignment))
-    came = submissions(Path(args.folder))
+    came = submissions(Path(args.folder), assignment.points)
     out = Path(args.out)
     file = Path(args.marks or out.with_name(f"{out.stem}-marks.csv"))
     typed = sheets.typed_marks(file, assignment)

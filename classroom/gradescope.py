@@ -34,7 +34,7 @@ from classroom.exercise import Exercise, exercise
 from classroom.grading import Grade, grade
 from classroom.outcomes import PACKAGES
 from classroom.sandbox import Sandbox, SandboxRun, owner, package_folders
-from classroom.submissions import by_student, load_submission
+from classroom.submissions import code_files, load_submission
 
 STUDENT = 64_999  # a user, and a group, that nobody else is
 TIME = 60.0  # seconds for one submission
@@ -145,8 +145,8 @@ def grade_here(folder: str, user: int = STUDENT) -> None:
     a user, as whoever runs this."""
     home = Path(folder)
     assignment = load_assignment(HERE / "assignment.json")
-    files = dict(by_student(home)).get("submission", [])
-    submission = load_submission("submission", files)
+    files = code_files(home / "submission")
+    submission = load_submission("submission", files, assignment.points)
     number = None
     with suppress(OSError, ValueError, AttributeError):
         text = (home / "submission_metadata.json").read_text("utf8")

@@ -167,7 +167,7 @@ def is_shown(character: str) -> bool:
 def verdict_of(each: Exercise, seed: str, came: Any) -> Verdict:
     """Judge what came, if it is what should come of these cases."""
     if came is None:
-        says = "no answer: the notebook defines no such name, or the cell "
+        says = "no answer: the notebook defines no such name, or the line "
         return Verdict(each.name, 0, says + "that does fails.", ("no answer",))
     says = "what came out cannot be read."
     try:

@@ -1,6 +1,7 @@
 """The other process: a student's cells run here, and never where we judge.
 
-It reads a job on stdin, as JSON: the cells, and for each exercise the cases.
+It reads JSON on stdin: the cells and the names of the exercises, and then the
+cases of one exercise after another.
 It writes a line of JSON for each thing done on what was its stdout: the
 place of a cell or a statement that begins, the name of an exercise that
 begins, and what came of it. Whoever reads that must trust none of it.
@@ -43,8 +44,11 @@ COMPILER.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def run_job() -> None:
-    """Run one job, and end without waiting for anything left behind."""
-    job = json.load(sys.stdin)
+    """Do what is handed over, and end without waiting for what is left. An
+    exercise's cases come once it begins: no cell and no earlier answer has
+    seen them."""
+    given = os.fdopen(os.dup(0), "rb")
+    job = json.loads(given.readline())
     limit(job["memory"], job["seconds"])
     told = os.fdopen(os.dup(1), "w", buffering=1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -52,9 +56,10 @@ def run_job() -> None:
         os.dup2(nothing, stream)
     outcomes.SECONDS = CELL * job["seconds"]
     names = run_cells(job, told)
-    for exercise, cases in job["cases"].items():
+    for exercise in job["cases"]:
         if exercise not in job["skip"]:
             tell(told, {"begins": exercise})
+            cases = json.loads(given.readline())
             came = answer_outcomes(names, exercise, cases)
             tell(told, {"of": exercise, "came": came})
     tell(told, {"ends": True})

@@ -22,7 +22,7 @@ from typing import Any
 from classroom.outcomes import PACKAGES
 from classroom.values import clean
 
-PYTHON = [sys.executable, "-P", "-m", "classroom.handover"]
+PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
 KILL_ALL = [sys.executable, "-S", "-c", "import os; os.kill(-1, 9)"]
 MEMORY = 2 * 2**30  # bytes a process
 TOGETHER = 3 * 2**30  # bytes of all processes
