@@ -69,8 +69,14 @@ class Draw:
         return found
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
-        """Standard normal numbers, times a scale."""
-        return scale * torch.randn(shape, generator=self.generator)
+        """Standard normal numbers, times a scale; with four decimals, which
+        are sent and stored in few digits."""
+        numbers = torch.randn(shape, generator=self.generator)
+        return (
+            scale * numbers
+            if scale < 0.1
+            else (scale * numbers).round(decimals=4)
+        )
 
     def tags(self, *shape: int) -> Tensor:
         """Whole numbers, all different, in no order."""

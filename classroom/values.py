@@ -90,7 +90,10 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Tensor):
         numbers, shape = value.flatten().tolist(), [*value.shape]
         if value.dtype == torch.float32:  # nine digits are all that it has
-            numbers = [float(f"{x:.9g}") for x in numbers]
+            short = torch.tensor([float(f"{x:.6g}") for x in numbers])
+            exact = (short == value.flatten()).tolist()
+            pairs = zip(exact, numbers)
+            numbers = [float(f"{x:.{6 if e else 9}g}") for e, x in pairs]
         return {"tensor": numbers, "shape": shape, "dtype": str(value.dtype)}
     if isinstance(value, Strange):
         return {"strange": value.type}
