@@ -101,22 +101,24 @@ def mistake_of(
         if len(edits) == 1:
             raise
         return None
-    return sentences, tuple(print_or_none(answer, case) for case in cases)
+    prints = (print_or_none(answer, *pair) for pair in enumerate(cases))
+    return sentences, tuple(prints)
 
 
-def print_or_none(answer: Any, case: Case) -> Any:
+def print_or_none(answer: Any, seed: int, case: Case) -> Any:
     """Give the fingerprint of what comes of a case, None for an error."""
     try:
-        return fingerprint(value_of(answer, case))
+        return fingerprint(value_of(answer, case, seed))
     except Exception:
         return None
 
 
-def value_of(answer: Any, case: Case) -> Any:
-    """Call an answer of our own with copies of what a case has."""
+def value_of(answer: Any, case: Case, seed: int = 0) -> Any:
+    """Call an answer of our own with copies of what a case has, and random
+    numbers of a seed."""
     if not callable(answer):
         return plain_value(answer)
-    with own_seed():
+    with own_seed(seed):
         built = build_answer(answer, case)
         return plain_value(built(*copy.deepcopy(case.args)))
 
