@@ -157,8 +157,10 @@ def drawn_sizes(
     """Draw a size for each letter, and give the names that lines can use."""
     sizing = f"{exercise.sizes}\n{special}"
     lines = f"{exercise.draw}\n{sizing}\ndict({exercise.make})"
-    axes = {*exercise.output}.union(*exercise.inputs.values())
-    letters = {x for x in axes | used_letters(lines) if x.isupper()}
+    axes = {*exercise.inputs, *exercise.output}
+    axes = axes.union(*exercise.inputs.values())
+    single = {x for x in axes if len(x) == 1} | used_letters(lines)
+    letters = {x for x in single if x.isupper()}
     names = base_names(exercise.names) | vars(stubs) | {"draw": draw}
     names |= draw.sizes(letters - used_letters(sizing, ast.Store))
     exec(sizing, names)
