@@ -1,1 +1,0 @@
-"""The exercises, a file for each chapter."""
