@@ -80,6 +80,7 @@ def find_exercises(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     for word in words:
         own = [n for n, x in exercises().items() if str(x.chapter) == word]
+        own = [n for n in own if not exercises()[n].points]
         some = [n for n in own if exercises()[n].assignable]
         if word.isdigit() and not some:
             raise ValueError(
