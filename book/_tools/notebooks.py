@@ -42,6 +42,8 @@ def modules(root: Path) -> list[Path]:
     places = [above.relative_to(ROOT) / x for x, above in PACKAGES.items()]
     files = [f for place in places for f in (root / place).rglob("*")]
     files.append(root / ONE_FILE.relative_to(ROOT))
+    for form in "*/*.toml", "*/*.zip":  # exercises
+        files += (root / "chapters").glob(form)
     found = [f for f in files if f.is_file() and f.suffix != ".pyc"]
     return sorted(f for f in found if f.name not in NO_CODE)
 
