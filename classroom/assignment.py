@@ -13,7 +13,6 @@ from jinja2 import Template
 from classroom.exercise import Exercise, exercise, exercises
 from classroom.judging import RULE
 
-SHELF = Path(__file__).parents[1] / "chapters" / "exercises"
 POINTS = 10.0
 CHECK = re.compile(r'\bcheck\("(\w+)"')
 NUMBER = re.compile(r"^## \d+ · ")
@@ -142,20 +141,20 @@ def exercise_cells(each: Exercise) -> tuple[list[Cell], list[Cell]]:
 
     Raises ValueError where the notebook is not there, or has none.
     """
-    files = sorted(SHELF.glob(f"{each.chapter:02}_*.ipynb"))
-    if not files:
+    file = Path(each.file).with_suffix(".ipynb")
+    if not file.exists():
         raise ValueError(
-            f"the notebook of chapter {each.chapter} is not in {SHELF}: run "
-            "this in a copy of the book's repository."
+            f"{each.name}: {file} is not there: run this in a copy of the "
+            "book's repository, after `make notebooks`."
         )
-    head, *rest = sections(json.loads(files[0].read_text("utf8"))["cells"])
+    head, *rest = sections(json.loads(file.read_text("utf8"))["cells"])
     for own in rest:
         text = "\n".join(cell["source"] for cell in own)
         if each.name in CHECK.findall(text):
             break
     else:
         raise ValueError(
-            f"{each.name} has no section in {files[0]}: write one that calls "
+            f"{each.name} has no section in {file}: write one that calls "
             f'check("{each.name}", ...) into the .md beside it, and run '
             "`make notebooks`."
         )

@@ -62,8 +62,8 @@ class Exercise:
     an answer may not use. `dependence` asks what depends on what: "v 2 -> 2"
     changes axis 2 of the input v bit by bit, and sees which places along axis
     2 of the result move. What is `assignable` as homework has no solution in
-    the book; a `rubric` is for a person who reads. A part of
-    an assignment has `points`.
+    the book; a `rubric` is for a person who reads. A part of an assignment
+    has `points`. `file` is the notebook's text.
     """
 
     name: str
@@ -88,6 +88,7 @@ class Exercise:
     rubric: tuple[str, ...] = ()
     assignable: bool = False
     points: float = 0.0
+    file: str = ""
 
     @property
     def inputs(self) -> dict[str, list[str]]:
@@ -136,7 +137,7 @@ def exercise_tables(
     """Read what is said of the exercises of a notebook, each time with
     whether that is homework: beside it, packed, or stored."""
     found = []
-    beside, packed = file.with_suffix(".toml"), file.with_name(HOMEWORK)
+    beside, packed = file.with_suffix(".toml"), FOLDERS[0] / HOMEWORK
     if beside.exists():
         found.append((tomllib.loads(beside.read_text("utf8")), False))
     if packed.exists():
@@ -144,8 +145,8 @@ def exercise_tables(
             if beside.name in files.namelist():
                 text = files.read(beside.name).decode()
                 found.append((tomllib.loads(text), True))
-    elif file.with_name(STORED).exists():
-        told = stored_homework(file.with_name(STORED))["exercises"]
+    elif (FOLDERS[0] / STORED).exists():
+        told = stored_homework(FOLDERS[0] / STORED)["exercises"]
         found.append(({n: told[n] for n in sections if n in told}, True))
     return found
 
@@ -182,7 +183,7 @@ def read_exercise(
     title, solution, imports = sections[name]
     data = {"title": title, "right": solution} | data | data.get("about", {})
     data |= {"names": f"{imports}\n{data['names']}"}
-    data |= {"name": name, "chapter": int(file.name[:2])}
+    data |= {"name": name, "chapter": int(file.name[:2]), "file": str(file)}
     data.pop("about", None)
     known = {field.name for field in fields(Exercise)}
     if strange := {*data} - known:

@@ -24,13 +24,12 @@ from typing import Any
 
 from classroom.assignment import (
     CHECK,
-    SHELF,
     Assignment,
     load_assignment,
     make_cell,
     student_notebook,
 )
-from classroom.exercise import Exercise, exercise
+from classroom.exercise import FOLDERS, HOMEWORK, Exercise, exercise
 from classroom.grading import Grade, grade
 from classroom.outcomes import PACKAGES
 from classroom.sandbox import Sandbox, SandboxRun, owner, package_folders
@@ -113,9 +112,10 @@ def packed_files() -> Iterator[tuple[str, Path]]:
         for each in sorted(folder.rglob("*")):
             if each.is_file() and "__pycache__" not in each.parts:
                 yield each.relative_to(folder.parent).as_posix(), each
-    for form in "*.toml", "*.md", "homework.zip":
-        for each in sorted(SHELF.glob(form)):
-            yield f"classroom/exercises/{each.name}", each
+    for folder in FOLDERS:
+        for each in sorted(folder.glob("*.*")):
+            if each.suffix in {".toml", ".md"} or each.name == HOMEWORK:
+                yield f"classroom/exercises/{each.name}", each
 
 
 def requirements(packages: str) -> list[str]:
@@ -308,7 +308,7 @@ def trial_notebook(assignment: Assignment, kind: str) -> dict[str, Any]:
 
 def right_code(each: Exercise) -> str:
     """Give the code of a right answer, or "" where a person reads it."""
-    return each.right if isinstance(each.right, str) else ""
+    return "" if each.rubric or each.kind == "result" else each.right
 
 
 def container_size() -> float:

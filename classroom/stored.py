@@ -47,7 +47,7 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
 def pack_homework(folder: Path) -> list[Path]:
     """Pack the tables of homework, and store a trial of each; list what was
     written. Raises ValueError for a table that stands beside no notebook."""
-    tables, written = sorted(folder.glob("*.toml")), []
+    tables = sorted(folder.glob("*.toml"))
     known = {file.stem for file in statements()}
     strange = [file.name for file in tables if file.stem not in known]
     if strange or not tables:
@@ -55,20 +55,14 @@ def pack_homework(folder: Path) -> list[Path]:
             f"{folder}: {', '.join(strange) or 'no table'}: each table has "
             "the name of its notebook, such as 07_masks.toml."
         )
-    for home in FOLDERS:
-        own = [
-            x for x in tables if (home / x.name).with_suffix(".md").exists()
-        ]
-        if own:
-            written.append(home / HOMEWORK)
-            with zipfile.ZipFile(written[-1], "w") as files:
-                for table in own:
-                    name = zipfile.ZipInfo(table.name)
-                    text = table.read_text("utf8")
-                    files.writestr(name, text, zipfile.ZIP_DEFLATED)
+    written = [FOLDERS[0] / HOMEWORK, FOLDERS[0] / STORED]
+    with zipfile.ZipFile(written[0], "w") as files:
+        for table in tables:
+            name, text = zipfile.ZipInfo(table.name), table.read_text("utf8")
+            files.writestr(name, text, zipfile.ZIP_DEFLATED)
     exercises.cache_clear()
-    (FOLDERS[0] / STORED).write_bytes(homework_bytes())
-    return [*written, FOLDERS[0] / STORED]
+    written[1].write_bytes(homework_bytes())
+    return written
 
 
 def homework_bytes() -> bytes:

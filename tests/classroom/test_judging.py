@@ -3,6 +3,7 @@
 import sys
 import weakref
 from dataclasses import replace
+from itertools import count
 
 import pytest
 import torch
@@ -162,10 +163,11 @@ def draws(x):
 
 def test_a_sentence_is_said_only_if_its_edit_explains_the_answer():
     none = try_answer(SCORES, lambda q, k: q @ k.mT)
-    some = try_answer(SCORES, lambda q, k: q @ k.mT / (1 if len(q) % 2 else 2))
+    calls = count()
+    some = try_answer(SCORES, lambda q, k: q @ k.mT / (1 + next(calls)))
     late = try_answer(SCORES, lambda q, k: (q @ k.mT).clamp(max=20))
-    assert none.mistakes == ("no 1/√D",)
-    assert some.mistakes == late.mistakes == ("wrong values",)
+    assert none.mistakes == late.mistakes == ("no 1/√D",)
+    assert some.mistakes == ("wrong values",)
 
 
 def test_what_may_not_be_used_is_found_in_functions_beside_too():

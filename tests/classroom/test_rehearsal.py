@@ -33,6 +33,7 @@ def guide_exercise(**changes):
 
 def test_the_exercise_of_the_guide_is_right_and_its_mistakes_are_named():
     report = "\n".join(rehearse(guide_exercise()))
+    assert f"```text\n{report}\n```" in GUIDE
     assert "passes with 20 of 20 seeds" in report
     assert "but" not in report
     assert len(re.findall("^  20 of 20 ", report, re.M)) == 3
