@@ -10,11 +10,10 @@ from typing import Any
 
 from jinja2 import Template
 
-from classroom.exercise import Exercise, exercise, exercises
+from classroom.exercise import CHECK, Exercise, exercise, exercises
 from classroom.judging import RULE
 
 POINTS = 10.0
-CHECK = re.compile(r'\bcheck\("(\w+)"')
 NUMBER = re.compile(r"^## \d+ · ")
 BEFORE_HEADING = re.compile(r"^(?=## )", re.MULTILINE)
 FOLD = re.compile(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 # Places along a sequence, channels and words; and what there is less of.
-LARGE, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
+LONG_PRIMES, SHORT_PRIMES = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
 LONG_AXES = set("TSCFV")
 
 Sizes = Mapping[str, int]
@@ -63,9 +63,9 @@ class Draw:
         found: dict[str, int] = {}
         # Who has fewer primes to choose from goes first.
         for letter in sorted(letters, key=lambda x: (x in LONG_AXES, x)):
-            primes = LARGE if letter in LONG_AXES else SMALL
+            primes = LONG_PRIMES if letter in LONG_AXES else SHORT_PRIMES
             free = [n for n in primes if n not in found.values()]
-            found[letter] = self.random.choice(free or LARGE)
+            found[letter] = self.random.choice(free or LONG_PRIMES)
         return found
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:

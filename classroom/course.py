@@ -11,7 +11,7 @@ from pathlib import Path
 
 from classroom.assignment import Assignment
 from classroom.cases import Draw
-from classroom.exercise import Exercise, exercises, statements
+from classroom.exercise import Exercise, exercises, statement_files
 from classroom.mistakes import edited_code
 
 
@@ -21,7 +21,7 @@ def assignment(name: str, seed: str, *only: str) -> Assignment:
     own = {n: x for n, x in exercises().items() if x.points}
     files = {
         file.stem.partition("_")[2]: file.read_text("utf8")
-        for file in statements()
+        for file in statement_files()
     }
     text = files.get(name, "")
     parts = [n for n in own if f'check("{n}"' in text]

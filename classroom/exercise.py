@@ -36,12 +36,12 @@ FOLDERS = (
 HOMEWORK, STORED = "homework.zip", "homework_trials.json.gz"
 SECTION = re.compile(r"^## (?:\d+ · )?([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 CHECK = re.compile(r'\bcheck\("(\w+)"')
-CELL = re.compile(
+CODE_CELL = re.compile(
     r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n)?(.*?)^```", re.M | re.S
 )
 SOLUTION = re.compile(r"<summary>A solution.*?```python\n(.*?)```", re.S)
 
-Rows = tuple[tuple[str, ...], ...]
+TextRows = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class Exercise:
     sizes: str = ""
     draw: str = ""
     cases: int = 0
-    edges: Rows = ()
+    edges: TextRows = ()
     make: str = ""
     right: str = ""
-    edits: Rows = ()
+    edits: TextRows = ()
     names: str = ""
     without: tuple[str, ...] = ()
     dependence: str = ""
@@ -108,7 +108,7 @@ def exercises() -> dict[str, Exercise]:
     """List every exercise of the book by its name, chapter by chapter, in the
     order of the notebooks; then those of the assignments."""
     found: dict[str, Exercise] = {}
-    for file in statements():
+    for file in statement_files():
         sections = dict(notebook_sections(file.read_text("utf8")))
         tables = exercise_tables(file, sections)
         common = "".join(table.pop("names", "") for table, _ in tables)
@@ -126,7 +126,7 @@ def exercises() -> dict[str, Exercise]:
     return found
 
 
-def statements() -> list[Path]:
+def statement_files() -> list[Path]:
     """List the notebooks with exercises."""
     return [f for folder in FOLDERS for f in sorted(folder.glob("[0-9]*.md"))]
 
@@ -160,7 +160,7 @@ def stored_homework(file: Path) -> dict[str, Any]:
 def notebook_sections(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Give of each exercise in a notebook its name, and with it its title,
     the solution that unfolds, and the cell of imports."""
-    imports = CELL.findall(text)[1]
+    imports = CODE_CELL.findall(text)[1]
     for title, body in SECTION.findall(text):
         for name in CHECK.findall(body)[:1]:
             solution = "\n".join(SOLUTION.findall(body))

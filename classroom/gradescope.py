@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from classroom.assignment import (
-    CHECK,
     Assignment,
     load_assignment,
     make_cell,
     student_notebook,
 )
-from classroom.exercise import FOLDERS, HOMEWORK, Exercise, exercise
+from classroom.exercise import CHECK, FOLDERS, HOMEWORK, Exercise, exercise
 from classroom.grading import Grade, grade
 from classroom.outcomes import PACKAGES
 from classroom.sandbox import Sandbox, SandboxRun, owner, package_folders

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 """
 
-Names = dict[str, Any]
+Namespace = dict[str, Any]
 Edits = tuple[tuple[str, ...], ...]
 Spans = list[tuple[int, int, str]]
 # Sentences, and what comes of each case: None where that is an error.
@@ -30,10 +30,10 @@ Mistake = tuple[tuple[str, ...], tuple[Any, ...]]
 
 
 @cache
-def base_names(text: str) -> Names:
+def base_names(text: str) -> Namespace:
     """Give what an exercise's code can use: the notebook's imports, and the
     lines that the exercises of its chapter share."""
-    names: Names = {"__name__": "exercise"}
+    names: Namespace = {"__name__": "exercise"}
     exec(f"{HEAD}\n{text}", names)
     return names
 

@@ -17,17 +17,23 @@ from classroom.exercise import (
     STORED,
     Exercise,
     exercises,
-    statements,
+    statement_files,
     stored_homework,
 )
 from classroom.mistakes import Mistake
 from classroom.trials import Trial, draw_trial
 from classroom.values import read_case, to_json
 
-SEEDS = 6  # of which the smallest trial is stored
+CANDIDATES = 6  # of which the smallest trial is stored
 # What a notebook knows of homework.
-TOLD: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
-TOLD += "dependence", "without", "tolerance", "rubric", "assignable"
+PUBLIC_FIELDS: tuple[str, ...] = (
+    "kind",
+    "minutes",
+    "level",
+    "teaches",
+    "axes",
+)
+PUBLIC_FIELDS += "dependence", "without", "tolerance", "rubric", "assignable"
 
 
 def find_trial(exercise: Exercise, seed: int | str) -> Trial:
@@ -48,7 +54,7 @@ def pack_homework(folder: Path) -> list[Path]:
     """Pack the tables of homework, and store a trial of each; list what was
     written. Raises ValueError for a table that stands beside no notebook."""
     tables = sorted(folder.glob("*.toml"))
-    known = {file.stem for file in statements()}
+    known = {file.stem for file in statement_files()}
     strange = [file.name for file in tables if file.stem not in known]
     if strange or not tables:
         raise ValueError(
@@ -69,8 +75,10 @@ def homework_bytes() -> bytes:
     """Write what notebooks fetch of all homework: what is said of each
     exercise, and the trial of seed 0."""
     own = [each for each in exercises().values() if each.assignable]
-    told = {e.name: {key: getattr(e, key) for key in TOLD} for e in own}
-    coded = [each for each in own if not each.rubric]
+    told = {
+        e.name: {key: getattr(e, key) for key in PUBLIC_FIELDS} for e in own
+    }
+    coded = [x for x in own if not x.rubric and x.kind != "result"]
     trials = {each.name: trial_json(small_trial(each)) for each in coded}
     text = json.dumps({"exercises": told, "trials": trials})
     return gzip.compress(text.encode(), mtime=0)
@@ -79,7 +87,7 @@ def homework_bytes() -> bytes:
 def small_trial(exercise: Exercise) -> Trial:
     """Draw some trials, and give the one with the fewest numbers, without
     the probes."""
-    trials = (draw_trial(exercise, seed) for seed in range(SEEDS))
+    trials = (draw_trial(exercise, seed) for seed in range(CANDIDATES))
     least = min(trials, key=numbers_in)
     wanted = tuple(map(six_digits, least.wanted[: len(least.cases)]))
     return replace(least, probes=(), wanted=wanted)

@@ -26,7 +26,7 @@ from classroom.dependence import probes
 from classroom.exercise import Exercise
 from classroom.mistakes import (
     Mistake,
-    Names,
+    Namespace,
     answer_of,
     base_names,
     fingerprint,
@@ -154,7 +154,7 @@ def drawn_case(
 
 def drawn_sizes(
     exercise: Exercise, draw: Draw, special: str
-) -> tuple[dict[str, int], Names]:
+) -> tuple[dict[str, int], Namespace]:
     """Draw a size for each letter, and give the names that lines can use."""
     sizing = f"{exercise.sizes}\n{special}"
     lines = f"{exercise.draw}\n{sizing}\ndict({exercise.make})"

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from classroom.course import assignment, planted, stranger
-from classroom.exercise import CELL, exercise, statements
+from classroom.exercise import CODE_CELL, exercise, statement_files
 from classroom.grading import grade
 from classroom.judging import try_answer
 from classroom.mistakes import answer_of
@@ -28,13 +28,13 @@ CHANGE = "change_keys", "change_runs", "change_report"
 
 def statement(name):
     """The code cells of a statement, but the set-up."""
-    file = next(x for x in statements() if x.stem.endswith(f"_{name}"))
-    return CELL.findall(file.read_text("utf8"))[1:]
+    file = next(x for x in statement_files() if x.stem.endswith(f"_{name}"))
+    return CODE_CELL.findall(file.read_text("utf8"))[1:]
 
 
 def reference(name):
     """The code of a reference run, which lies packed."""
-    file = statements()[-1].with_name("reference.zip")
+    file = statement_files()[-1].with_name("reference.zip")
     with zipfile.ZipFile(file) as files:
         return files.read(f"{name}.py").decode()
 

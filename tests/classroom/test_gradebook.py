@@ -148,7 +148,7 @@ def essay(student: str, text: str = ESSAY, share: float = 1.0) -> Grade:
     return Grade(Submission(student), (code, why))
 
 
-def text_of(page: str) -> str:
+def page_text(page: str) -> str:
     """What a page shows, one space between words."""
     body = page.partition("<body")[2]
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
@@ -178,17 +178,17 @@ def test_pages_show_what_students_wrote_and_run_none_of_it(tmp_path):
         pages.reading_page([graded], typed, TWO, file),
     ):
         assert "<script" not in page
-        assert EVIL in text_of(page)
+        assert EVIL in page_text(page)
 
 
 def test_a_sheet_says_the_rule_and_what_the_reader_says():
     graded = essay("asha", share=0.5)
-    page = text_of(pages.sheet(graded, TWO))
+    page = page_text(pages.sheet(graded, TWO))
     assert "5 of 15 points so far; a person reads the rest." in page
     assert "? of 5" in page
     assert RULE in page
     read = replace(graded.marks[1], points=3.5, comment="Say who asks.")
-    page = text_of(pages.sheet(replace(graded, marks=(read,)), TWO))
+    page = page_text(pages.sheet(replace(graded, marks=(read,)), TWO))
     assert "3.5 of 5" in page
     assert "Say who asks." in page
 
@@ -202,7 +202,7 @@ def test_all_explanations_stand_on_one_page_in_the_order_of_their_rows(
     sheets.add_rows(file, grades, {})
     typed = sheets.typed_marks(file, TWO)
     page = pages.reading_page(grades, typed, TWO, file)
-    shown = text_of(page)
+    shown = page_text(page)
     for words in (
         "In your mask the columns of the padding are hidden",
         *exercises()["why_columns"].rubric,
@@ -226,22 +226,22 @@ def test_the_class_stands_in_a_matrix_the_worst_first():
     )
     page = pages.class_page(grades, TWO, pages.file_names([*shares]))
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
-    assert [text_of(f"<body>{row}").lstrip("> ") for row in rows] == [
+    assert [page_text(f"<body>{row}").lstrip("> ") for row in rows] == [
         "student dealt_out of 10 why_columns of 5 total",
         "bina 0 ? 0+",
         "chandra 5 ? 5+",
         "dil 5 ? 5+",
         "asha 10 1 11",
     ]
-    assert "mean 5.0 – 5.2" in text_of(page)
-    assert "submissions: 4, median 5 of 15 so far" in text_of(page)
+    assert "mean 5.0 – 5.2" in page_text(page)
+    assert "submissions: 4, median 5 of 15 so far" in page_text(page)
     why = grades[0].marks[1]
     grades = [replace(g, marks=(g.marks[0], why)) for g in grades]
     assert [part.average for part in pages.class_parts(grades)] == [
         "1.0",
         "5.0",
     ]
-    assert "3 x bina · chandra · dil 1 right asha" in text_of(page)
+    assert "3 x bina · chandra · dil 1 right asha" in page_text(page)
     lost = re.findall(r"--share: ([\d.]+)", page)
     assert lost == ["1.0", "0.0", "0.5", "0.0", "0.5", "0.0", "0.0", "0.8"]
 

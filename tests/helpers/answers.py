@@ -18,7 +18,7 @@ from classroom.exercise import (
     exercise,
     exercises,
     notebook_sections,
-    statements,
+    statement_files,
 )
 from tests.helpers.project import EXERCISES, ROOT
 
@@ -116,7 +116,7 @@ def solutions() -> list[Answer]:
     notebook imports."""
     return [
         Answer(name, "", f"{imports}\n{code}")
-        for file in statements()
+        for file in statement_files()
         for name, (_, code, imports) in notebook_sections(
             file.read_text("utf8")
         )

@@ -130,6 +130,6 @@ def worksheets(*cells: str) -> dict:
     return {"worksheets": [{"cells": found}], "nbformat": 3}
 
 
-def text_of(data: dict) -> str:
+def source_text(data: dict) -> str:
     """A notebook as Jupyter writes it."""
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
