@@ -26,14 +26,14 @@ from classroom.values import read_case, to_json
 
 CANDIDATES = 6  # of which the smallest trial is stored
 # What a notebook knows of homework.
-PUBLIC_FIELDS: tuple[str, ...] = (
+KEYS: tuple[str, ...] = (
     "kind",
     "minutes",
     "level",
     "teaches",
     "axes",
 )
-PUBLIC_FIELDS += "dependence", "without", "tolerance", "rubric", "assignable"
+KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
 
 
 def find_trial(exercise: Exercise, seed: int | str) -> Trial:
@@ -75,9 +75,7 @@ def homework_bytes() -> bytes:
     """Write what notebooks fetch of all homework: what is said of each
     exercise, and the trial of seed 0."""
     own = [each for each in exercises().values() if each.assignable]
-    told = {
-        e.name: {key: getattr(e, key) for key in PUBLIC_FIELDS} for e in own
-    }
+    told = {e.name: {key: getattr(e, key) for key in KEYS} for e in own}
     coded = [x for x in own if not x.rubric and x.kind != "result"]
     trials = {each.name: trial_json(small_trial(each)) for each in coded}
     text = json.dumps({"exercises": told, "trials": trials})

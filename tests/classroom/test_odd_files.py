@@ -29,7 +29,7 @@ from tests.helpers.odd_cells import (
     LEFT_OUT,
     READ,
     notebook,
-    text_of,
+    source_text,
     worksheets,
 )
 
@@ -144,7 +144,7 @@ def test_a_file_is_read_in_each_encoding_and_with_each_end_of_line(
     for end in "\n", "\r\n", "\r":
         text = source.replace("\n", end)
         if name != "work.py":
-            text = text_of(notebook(text, "x = 1")).replace("\n", end)
+            text = source_text(notebook(text, "x = 1")).replace("\n", end)
         (tmp_path / name).write_bytes(text.encode(encoding))
         (found,) = submissions(tmp_path)
         assert found.name == name.partition(".")[0]
@@ -162,7 +162,7 @@ def test_a_file_is_read_in_each_encoding_and_with_each_end_of_line(
 def test_notebooks_of_format_3_and_4_are_read(data, tmp_path):
     empty = {"cell_type": "code", "source": None}
     data.get("worksheets", [data])[0]["cells"].append(empty)
-    (tmp_path / "asha.ipynb").write_text(text_of(data), "utf8")
+    (tmp_path / "asha.ipynb").write_text(source_text(data), "utf8")
     (found,) = submissions(tmp_path)
     assert (found.cells, found.wrong) == ((RIGHT, "x = 1", ""), "")
 
@@ -229,7 +229,7 @@ def test_of_a_helper_and_a_notebook_the_notebook_is_graded(tmp_path):
         more__turn_py="def turn(x):\n    return x.transpose(1, 2)\n",
         colorsys_py="raise SystemExit",
         large_py="x = 1\n" * LONGEST_MODULE,
-        work_ipynb=text_of(notebook(cell)),
+        work_ipynb=source_text(notebook(cell)),
     )
     (found,) = submissions(tmp_path, NAMES)
     assert found.cells == (cell,)
@@ -243,7 +243,7 @@ def test_of_a_helper_and_a_notebook_the_notebook_is_graded(tmp_path):
 def test_a_notebook_counts_before_a_helper_that_it_imports_from(tmp_path):
     both = RIGHT + "def alibi_bias(): ...\n"
     cell = "from helper import dealt_out\n"
-    notes = text_of(notebook(cell))
+    notes = source_text(notebook(cell))
     written(tmp_path / "asha", helper_py=both, work_ipynb=notes)
     (found,) = submissions(tmp_path, NAMES)
     assert found.cells == (cell,)
@@ -258,8 +258,8 @@ def test_of_several_notebooks_that_with_most_of_the_answers_is_graded(
     sketch = "x = 1\n" * (99 if answers else 0)
     files = written(
         tmp_path / "asha",
-        a_ipynb=text_of(notebook(RIGHT, sketch)),
-        b_ipynb=text_of(notebook(both)),
+        a_ipynb=source_text(notebook(RIGHT, sketch)),
+        b_ipynb=source_text(notebook(both)),
         c_ipynb='{"cells": [',
         e_ipynb='{"cells": []}',
         d_py=(both + sketch) * 2,
@@ -274,7 +274,7 @@ def test_a_folder_with_a_whole_library_is_read_as_far_as_it_matters(
     tmp_path,
 ):
     library = {f"m{i:04}_py": RIGHT for i in range(1000)}
-    work = {"work__week_ipynb": text_of(notebook(RIGHT))}
+    work = {"work__week_ipynb": source_text(notebook(RIGHT))}
     written(tmp_path / "asha", **library, **work)
     (found,) = submissions(tmp_path, NAMES)
     assert "of 1001 files, week.ipynb was graded" in found.wrong
@@ -298,9 +298,9 @@ def test_of_a_notebook_that_was_saved_twice_the_worked_one_is_graded(
     tmp_path,
 ):
     stub = "def dealt_out(x, n_heads):\n    ...\n"
-    files = written(tmp_path / "asha", work_ipynb=text_of(notebook(stub)))
+    files = written(tmp_path / "asha", work_ipynb=source_text(notebook(stub)))
     twice = files[0].with_name("work (1).ipynb")
-    twice.write_text(text_of(notebook(RIGHT)), "utf8")
+    twice.write_text(source_text(notebook(RIGHT)), "utf8")
     found = load_submission("asha", code_files(tmp_path / "asha"), NAMES)
     assert found.cells == (RIGHT,)
     assert "work (1).ipynb was graded" in found.wrong
@@ -310,7 +310,7 @@ def test_of_a_notebook_that_was_saved_twice_the_worked_one_is_graded(
 def test_answers_in_a_file_beside_a_notebook_without_any_are_graded(
     file, tmp_path
 ):
-    written(tmp_path / "asha", notes_ipynb=text_of(notebook("x = 1")))
+    written(tmp_path / "asha", notes_ipynb=source_text(notebook("x = 1")))
     (tmp_path / "asha" / file).write_text(RIGHT, "utf8")
     (found,) = submissions(tmp_path, NAMES)
     assert found.cells == (RIGHT,)

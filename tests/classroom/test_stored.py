@@ -10,7 +10,7 @@ import pytest
 from classroom.exercise import CHAPTERS, STORED, exercises, stored_homework
 from classroom.judging import trial_verdict, try_answer
 from classroom.outcomes import run_on_cases
-from classroom.stored import PUBLIC_FIELDS, read_trial, small_trial, trial_json
+from classroom.stored import KEYS, read_trial, small_trial, trial_json
 from tests.helpers.answers import written_answers
 from tests.helpers.project import run
 
@@ -45,9 +45,7 @@ def test_what_is_stored_is_what_the_sources_draw(name):
     """Up to rounding: `python -m classroom pack` writes it anew."""
     each = exercises()[name]
     told = stored_homework(FILE)["exercises"][name]
-    assert told == json.loads(
-        json.dumps({k: getattr(each, k) for k in PUBLIC_FIELDS})
-    )
+    assert told == json.loads(json.dumps({k: getattr(each, k) for k in KEYS}))
     stored = stored_homework(FILE)["trials"][name]
     fresh = json.loads(json.dumps(trial_json(small_trial(each))))
     for key in "cases", "wanted", "single":
