@@ -46,7 +46,8 @@ def planted(hunt: Exercise, seed: str) -> Sequence[tuple[str, ...]]:
 
 def stranger(hunt: Exercise, edits: Sequence[tuple[str, ...]]) -> str:
     """Write the file with these bugs in it."""
-    return edited_code(hunt, edits).rpartition(f"{hunt.name} = ")[0].strip()
+    code = edited_code(hunt, edits).strip()
+    return f'{code}\n\n\ncheck("{hunt.name}", {hunt.name})'
 
 
 def hand_out(name: str, seed: str, *only: str) -> None:
@@ -64,4 +65,6 @@ def hand_out(name: str, seed: str, *only: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     hand_out(*sys.argv[1:])

@@ -33,7 +33,7 @@ FOLDERS = (
     if any(PACKED_HERE.glob("*.md"))
     else [CHAPTERS / "exercises", CHAPTERS / "assignments"]
 )
-HOMEWORK, STORED = "homework.zip", "homework_trials.json.gz"
+HOMEWORK, TRIALS = "homework.zip", "homework_trials.json.gz"
 SECTION = re.compile(r"^## (?:\d+ · )?([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 CHECK = re.compile(r'\bcheck\("(\w+)"')
 CODE_CELL = re.compile(
@@ -145,8 +145,8 @@ def exercise_tables(
             if beside.name in files.namelist():
                 text = files.read(beside.name).decode()
                 found.append((tomllib.loads(text), True))
-    elif (FOLDERS[0] / STORED).exists():
-        told = stored_homework(FOLDERS[0] / STORED)["exercises"]
+    elif (FOLDERS[0] / TRIALS).exists():
+        told = stored_homework(FOLDERS[0] / TRIALS)["exercises"]
         found.append(({n: told[n] for n in sections if n in told}, True))
     return found
 
@@ -191,6 +191,11 @@ def read_exercise(
             f"{name}: {', '.join(sorted(strange))}: an exercise has "
             f"{', '.join(sorted(known))}."
         )
+    if data.get("kind") not in KINDS:
+        raise ValueError(
+            f"{name}: kind = {data.get('kind')!r}: it is one of "
+            f"{', '.join(KINDS)}."
+        )
     return Exercise(**{key: frozen(value) for key, value in data.items()})
 
 
@@ -203,6 +208,12 @@ def exercise(name: str) -> Exercise:
     """Look an exercise up; ValueError for a name that is none."""
     if name not in exercises():
         near = get_close_matches(str(name), exercises(), cutoff=0)
+        for file in statement_files():
+            if f'check("{name}"' in file.read_text("utf8"):
+                raise ValueError(
+                    f"{name} has a section in {file.name}, and no table: "
+                    f"write one into {file.stem}.toml, or pack the homework."
+                )
         raise ValueError(
             f"{name=} is no exercise; near are {', '.join(near)}. `python -m "
             "classroom list` lists them all."

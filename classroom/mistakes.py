@@ -82,7 +82,7 @@ def edit_spans(exercise: Exercise, edit: tuple[str, ...]) -> Spans:
         if code.count(before) != 1:
             raise ValueError(
                 f"{exercise.name}: {before!r} stands {code.count(before)} "
-                f"times in the right code, and should once:\n{code}"
+                "times in the right code, and should once: take another piece."
             )
         start = code.index(before)
         spans.append((start, start + len(before), after))

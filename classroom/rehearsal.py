@@ -19,6 +19,10 @@ SEEDS = 20
 def rehearse(exercise: Exercise, seeds: int = SEEDS) -> Iterator[str]:
     """Judge the right code, and it with each mistake, on some seeds; give the
     lines of a report. Raises ValueError where no trial can be drawn."""
+    if exercise.rubric:
+        yield f"{exercise.name}: {exercise.title}. A person reads it, for"
+        yield from (f"  - {each}" for each in exercise.rubric)
+        return
     yield f"{exercise.name}: {exercise.title} ({exercise.axes or 'a value'})"
     trial = find_trial(exercise, 0)
     for i, case in enumerate(trial.cases):

@@ -33,16 +33,8 @@ DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 OUTPUT = 32 * 2**20  # bytes of what comes out
 NAME, ERRORS, ERROR = 60, 50, 300  # of what is taken over from that
 START = 90  # seconds to import torch; the student's own begin after it
-SYSTEM_FOLDERS = (
-    "usr",
-    "bin",
-    "sbin",
-    "lib",
-    "lib32",
-    "lib64",
-    "etc/alternatives",
-)
-SYSTEM = tuple(f"/{name}" for name in SYSTEM_FOLDERS)
+SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
+SYSTEM += ["/etc/alternatives"]
 # Where Python keeps packages below a folder; what a copy, now and before, and
 # a repository have that tells answers.
 PACKAGE_PLACES = "lib*/python*/*-packages", "local/lib*/python*/*-packages"

@@ -3,6 +3,7 @@ should come, and no code that could be pasted."""
 
 import gzip
 import json
+import tomllib
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 from classroom.exercise import (
     FOLDERS,
     HOMEWORK,
-    STORED,
+    TRIALS,
     Exercise,
     exercises,
     statement_files,
@@ -41,13 +42,19 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
     not here. Raises ValueError where it should be another one."""
     if exercise.right:
         return draw_trial(exercise, seed)
+    file = FOLDERS[0] / TRIALS
+    stored = stored_homework(file)["trials"] if file.exists() else {}
+    if exercise.name not in stored:
+        raise ValueError(
+            f"{exercise.name} has no right code: give `right` in its table, "
+            "or a fold in its section whose summary begins with A solution."
+        )
     if seed != 0:
         raise ValueError(
             f"{exercise.name} is homework: other numbers than those of check "
             "are drawn in a copy of the book's repository only."
         )
-    stored = stored_homework(FOLDERS[0] / STORED)
-    return read_trial(exercise, stored["trials"][exercise.name])
+    return read_trial(exercise, stored[exercise.name])
 
 
 def pack_homework(folder: Path) -> list[Path]:
@@ -61,7 +68,16 @@ def pack_homework(folder: Path) -> list[Path]:
             f"{folder}: {', '.join(strange) or 'no table'}: each table has "
             "the name of its notebook, such as 07_masks.toml."
         )
-    written = [FOLDERS[0] / HOMEWORK, FOLDERS[0] / STORED]
+    names = {
+        n for table in tables for n in tomllib.loads(table.read_text("utf8"))
+    }
+    homework = {n for n, x in exercises().items() if x.assignable and x.right}
+    if gone := sorted(homework - names):
+        raise ValueError(
+            f"{folder} has no table of {', '.join(gone)}: these would be "
+            f"lost. Unpack {FOLDERS[0] / HOMEWORK} into it first."
+        )
+    written = [FOLDERS[0] / HOMEWORK, FOLDERS[0] / TRIALS]
     with zipfile.ZipFile(written[0], "w") as files:
         for table in tables:
             name, text = zipfile.ZipInfo(table.name), table.read_text("utf8")

@@ -89,10 +89,11 @@ def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
             if not (fault := weakness(trial)):
                 return trial
         faults[fault] += 1
-    often = "; ".join(fault for fault, _ in faults.most_common(3))
+    often = [x for x, _ in faults.most_common() if x.startswith("nothing")]
+    why = "; ".join((often or [*faults])[:3])
     raise ValueError(
-        f"{exercise.name}: no draw of {DRAWS} tells enough ({often}): draw "
-        "other inputs, or add one at an edge."
+        f"{exercise.name}: no draw of {DRAWS} tells enough ({why}): draw "
+        "other inputs, add one at an edge, or see whether both are the same."
     )
 
 
@@ -163,7 +164,7 @@ def drawn_sizes(
     single = {x for x in axes if len(x) == 1} | used_letters(lines)
     letters = {x for x in single if x.isupper()}
     names = base_names(exercise.names) | vars(stubs) | {"draw": draw}
-    names |= draw.sizes(letters - used_letters(sizing, ast.Store))
+    names |= draw.sizes(letters - used_letters(exercise.sizes, ast.Store))
     exec(sizing, names)
     return {x: names[x] for x in sorted(letters)}, names
 
@@ -251,6 +252,9 @@ def weakness(trial: Trial) -> str:
             a == b is None or same_print(a, b, tolerance) for a, b in pairs
         ):
             return f"nothing tells {other[0][0]!r} from {one[0][0]!r}"
+    axes, first = trial.exercise.output, trial.wanted[0]
+    if axes and isinstance(first, Tensor) and first.ndim != len(axes):
+        return f"nothing like {axes}: the right code gives {[*first.shape]}"
     if trial.exercise.inputs and same_for_all(trial):
         return "what should come is the same in all ordinary cases"
     return ""

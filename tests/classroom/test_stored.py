@@ -7,7 +7,7 @@ import zipfile
 import packages
 import pytest
 
-from classroom.exercise import CHAPTERS, STORED, exercises, stored_homework
+from classroom.exercise import CHAPTERS, TRIALS, exercises, stored_homework
 from classroom.judging import trial_verdict, try_answer
 from classroom.outcomes import run_on_cases
 from classroom.stored import KEYS, read_trial, small_trial, trial_json
@@ -21,7 +21,7 @@ CODED = [
     if not exercises()[name].rubric and exercises()[name].kind != "result"
 ]
 each_homework = pytest.mark.parametrize("name", CODED)
-FILE = CHAPTERS / "exercises" / STORED
+FILE = CHAPTERS / "exercises" / TRIALS
 JUDGE = """\
 import json
 from classroom.exercise import exercise
