@@ -47,7 +47,7 @@ def planted(hunt: Exercise, seed: str) -> Sequence[tuple[str, ...]]:
 def stranger(hunt: Exercise, edits: Sequence[tuple[str, ...]]) -> str:
     """Write the file with these bugs in it."""
     code = edited_code(hunt, edits).strip()
-    return f'{code}\n\n\ncheck("{hunt.name}", {hunt.name})'
+    return f'{code}\ncheck("{hunt.name}", {hunt.name})'
 
 
 def hand_out(name: str, seed: str, *only: str) -> None:
