@@ -200,7 +200,10 @@ def test_numbers_of_the_outputs_are_seen_and_not_said():
 def test_one_wrong_truth_value_is_shown_and_no_exchange():
     row = torch.tensor([True, False])
     says = [value_difference(~x, x, {}, {}, 1e-4) for x in (row[1], row)]
-    assert says == ["it is True, should be False", "True and False are exchanged"]
+    assert says == [
+        "it is True, should be False",
+        "True and False are exchanged",
+    ]
 
 
 def test_axes_that_changed_places_are_named_with_what_to_do():
