@@ -235,7 +235,7 @@ def value_difference(
     NaN, another sign, a factor, a shift along an axis, elements of an input
     or of the output in other places. Otherwise where the two differ.
     """
-    if right.dtype == torch.bool and torch.equal(mine, ~right):
+    if right.ndim and right.dtype == torch.bool and mine.equal(~right):
         return "True and False are exchanged"
     bad = ~mine.double().isfinite() & right.double().isfinite()
     if bad.any():

@@ -11,7 +11,7 @@ from torch import nn
 
 from classroom.cases import Draw, named_shape
 from classroom.checking import check
-from classroom.evidence import shape_difference
+from classroom.evidence import shape_difference, value_difference
 from classroom.exercise import exercise, exercises
 from classroom.judging import ENOUGH_WORDS, PART, try_answer
 from classroom.outcomes import TookTooLong, time_limit
@@ -195,6 +195,15 @@ def test_numbers_of_the_outputs_are_seen_and_not_said():
     verdict = try_answer(SCORES, lambda q, k: right_scores(q, k) + 0.5)
     assert "0.5 too large" in verdict.seen
     assert not any(c.isdigit() for c in verdict.says)
+
+
+def test_one_wrong_truth_value_is_shown_and_no_exchange():
+    row = torch.tensor([True, False])
+    says = [value_difference(~x, x, {}, {}, 1e-4) for x in (row[1], row)]
+    assert says == [
+        "it is True, should be False",
+        "True and False are exchanged",
+    ]
 
 
 def test_axes_that_changed_places_are_named_with_what_to_do():
