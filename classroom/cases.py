@@ -43,9 +43,11 @@ class Case:
 
 
 class Draw:
-    """Sizes and numbers that one seed gives."""
+    """Sizes and numbers that one seed gives; each size is one of the `few`
+    smallest primes that are free."""
 
-    def __init__(self, seed: int | str):
+    def __init__(self, seed: int | str, few: int = len(LONG_PRIMES)):
+        self.few = few
         self.random = random.Random(str(seed))
         self.generator = torch.Generator().manual_seed(self.below(2**31))
 
@@ -65,7 +67,9 @@ class Draw:
         for letter in sorted(letters, key=lambda x: (x in LONG_AXES, x)):
             primes = LONG_PRIMES if letter in LONG_AXES else SHORT_PRIMES
             free = [n for n in primes if n not in found.values()]
-            found[letter] = self.random.choice(free or LONG_PRIMES)
+            found[letter] = self.random.choice(
+                (free or LONG_PRIMES)[: self.few]
+            )
         return found
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:

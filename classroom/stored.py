@@ -25,6 +25,7 @@ from classroom.mistakes import Mistake
 from classroom.trials import Trial, draw_trial
 from classroom.values import read_case, to_json
 
+FEW = 3  # sizes that each axis of a stored trial can have
 CANDIDATES = 6  # of which the smallest trial is stored
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = (
@@ -101,7 +102,7 @@ def homework_bytes() -> bytes:
 def small_trial(exercise: Exercise) -> Trial:
     """Draw some trials, and give the one with the fewest numbers, without
     the probes."""
-    trials = (draw_trial(exercise, seed) for seed in range(CANDIDATES))
+    trials = (draw_trial(exercise, n, FEW) for n in range(CANDIDATES))
     least = min(trials, key=numbers_in)
     wanted = tuple(map(six_digits, least.wanted[: len(least.cases)]))
     return replace(least, probes=(), wanted=wanted)
