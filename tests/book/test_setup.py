@@ -105,5 +105,16 @@ def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
             wanted |= {f.relative_to(above).as_posix() for f in own}
         if "pictures" in packages.ARCHIVES[file.name]:
             wanted.add(packages.ONE_FILE.name)
+        if "classroom" in packages.ARCHIVES[file.name]:
+            shelves = (
+                ROOT / "chapters/exercises",
+                ROOT / "chapters/assignments",
+            )
+            own = [f for f in known if f.parent in shelves]
+            wanted |= {
+                f"classroom/exercises/{f.name}"
+                for f in own
+                if f.suffix in {".md", ".toml", ".gz"}
+            }
         with zipfile.ZipFile(file) as archive:
             assert set(archive.namelist()) == wanted
