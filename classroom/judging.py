@@ -30,11 +30,12 @@ RULE = (
 class Verdict:
     """What is said of an answer.
 
-    `share` of the points is 1, ½ or 0 by the RULE, or None where a person
-    has to read. `mistakes` name what is wrong, the same words for all who
-    did it. `says` is for the student, and has no number of what came out;
-    `seen` has them. `dependence` has a matrix, where it tells something:
-    which place of the result (its row) depends on which of the input.
+    `share` of the points is 1, ½ or 0 by the RULE, thirds in a hunt, or None
+    where a person has to read. `mistakes` name what is wrong, the same words
+    for all who did it. `says` is for the student, and has no number of what
+    came out; `seen` has them. `dependence` has a matrix, where it tells
+    something: which place of the result (its row) depends on which of the
+    input.
     """
 
     name: str
@@ -52,10 +53,8 @@ class Verdict:
     @property
     def text(self) -> str:
         """All that can be said, with the numbers."""
-        return (
-            f"{self.says} ({sentence(self.seen)})" * bool(self.seen)
-            or self.says
-        )
+        seen = f" ({sentence(self.seen)})" if self.seen else ""
+        return f"{self.says}{seen}"
 
     def __str__(self) -> str:
         sign = "–" if self.share is None else "✗✓"[self.right]

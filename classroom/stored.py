@@ -6,6 +6,7 @@ import json
 import tomllib
 import zipfile
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,11 @@ from classroom.values import read_case, to_json
 FEW = 3  # sizes that each axis of a stored trial can have
 CANDIDATES = 6  # of which the smallest trial is stored
 # What a notebook knows of homework.
-KEYS: tuple[str, ...] = (
-    "kind",
-    "minutes",
-    "level",
-    "teaches",
-    "axes",
-)
+KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
 KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
 
 
+@lru_cache(64)
 def find_trial(exercise: Exercise, seed: int | str) -> Trial:
     """Draw a trial; or take the one that is stored, where the right code is
     not here. Raises ValueError where it should be another one."""
@@ -69,9 +65,8 @@ def pack_homework(folder: Path) -> list[Path]:
             f"{folder}: {', '.join(strange) or 'no table'}: each table has "
             "the name of its notebook, such as 07_masks.toml."
         )
-    names = {
-        n for table in tables for n in tomllib.loads(table.read_text("utf8"))
-    }
+    texts = {table.name: table.read_text("utf8") for table in tables}
+    names = {name for text in texts.values() for name in tomllib.loads(text)}
     homework = {n for n, x in exercises().items() if x.assignable and x.right}
     if gone := sorted(homework - names):
         raise ValueError(
@@ -80,10 +75,10 @@ def pack_homework(folder: Path) -> list[Path]:
         )
     written = [FOLDERS[0] / HOMEWORK, FOLDERS[0] / TRIALS]
     with zipfile.ZipFile(written[0], "w") as files:
-        for table in tables:
-            name, text = zipfile.ZipInfo(table.name), table.read_text("utf8")
-            files.writestr(name, text, zipfile.ZIP_DEFLATED)
+        for name, text in texts.items():
+            files.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
     exercises.cache_clear()
+    find_trial.cache_clear()
     written[1].write_bytes(homework_bytes())
     return written
 
