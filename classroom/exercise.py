@@ -1,6 +1,7 @@
 """What an exercise is, and where exercises are found: data beside the
 chapters, in TOML, with the statements in the notebooks."""
 
+import ast
 import gzip
 import json
 import re
@@ -167,6 +168,17 @@ def notebook_sections(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, (title.strip(), solution, imports)
 
 
+def used_imports(imports: str, code: str) -> str:
+    """Leave of a cell of imports those whose names stand in the code: what
+    a notebook draws with may be missing where it is graded."""
+    words, used = {*re.findall(r"\b(?<!\")\w+", code.replace("\\n", " "))}, []
+    for line in ast.parse(imports).body:
+        if isinstance(line, ast.Import | ast.ImportFrom):
+            line.names = [a for a in line.names if {a.name, a.asname} & words]
+            used += [ast.unparse(line)] * bool(line.names)
+    return "\n".join(used)
+
+
 def read_exercise(
     name: str, data: dict[str, Any], file: Path, sections: Mapping[str, Any]
 ) -> Exercise:
@@ -182,7 +194,7 @@ def read_exercise(
         )
     title, solution, imports = sections[name]
     data = {"title": title, "right": solution} | data | data.get("about", {})
-    data |= {"names": f"{imports}\n{data['names']}"}
+    data["names"] = f"{used_imports(imports, str(data))}\n{data['names']}"
     data |= {"name": name, "chapter": int(file.name[:2]), "file": str(file)}
     data.pop("about", None)
     known = {field.name for field in fields(Exercise)}
