@@ -1,0 +1,155 @@
+"""A card of a model: its sizes, its parts, its costs and its modules."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from shapewatch.cards.configs import Plan
+from shapewatch.cards.costs import Formula, Line, costs, step_data
+from shapewatch.cards.parts import Parts, parts_of
+from shapewatch.properties.subject import error_line
+from shapewatch.tracing.axes.sizes import LETTERS, Sizes
+from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.tree.tree import Tree, content_html
+
+BYTES = 2  # of a number, in half precision
+WORDS = 1000  # that a word is given, where its cost depends on them
+
+
+@dataclass(frozen=True)
+class Card:
+    """What was measured of a model.
+
+    `name` is its class, `layers` how many it has, `parts` says which kinds of
+    parts. Of `parameters`, of the numbers that are `kept` while it writes,
+    and of the `flops` of a run there are formulas, proved at other sizes.
+    """
+
+    name: str
+    layers: int
+    seen: Trace
+    parts: Parts
+    parameters: Formula
+    kept: Formula
+    flops: Formula
+
+    @property
+    def run(self) -> Sizes:
+        """The sizes of the run that was traced."""
+        return self.seen._calls.run.sizes
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the model alone, as far as a formula has them."""
+        texts = self.parameters.text, self.flops.text, self.kept.text
+        used = {*LETTERS.findall(" ".join(texts))} - {"B", "T", "S"}
+        return {name: n for name, n in self.run.items() if name in used}
+
+    @property
+    def active(self) -> Formula:
+        """The parameters at work for a word: of experts, the chosen ones."""
+        chosen = {"experts": "top_k"}
+        return Formula(
+            [
+                Line(path, tuple(chosen.get(x, x) for x in axes), times)
+                if "experts" in path.split(".")
+                else Line(path, axes, times)
+                for path, axes, times in self.parameters.lines
+            ]
+        )
+
+    @property
+    def per(self) -> str:
+        """What costs are given for: a word, where all that a model reads is
+        one sentence; else all that it reads at once."""
+        both = "S" in self.run and ("T" in self.run or "side" in self.run)
+        return "run" if both else "word"
+
+    def one(self, formula: Formula) -> Formula:
+        """Give what a word costs, or a run."""
+        word = "T" if "T" in self.run else "S"
+        return formula.over("B", *[word] * (self.per == "word"))
+
+    def rows(self) -> list[tuple[str, str]]:
+        """List what the card says, each under its name."""
+        of = self.parameters
+        found = [
+            ("sizes", ", ".join(f"{n}={x}" for n, x in self.sizes.items())),
+            *self.parts.items(),
+            ("parameters", f"{of.value(self.run):,} = {of.text}"),
+        ]
+        if self.active.lines != of.lines:
+            active = self.active.value(self.run)
+            found.append(("at work for a word", f"{active:,} of them"))
+        flops, long = self.one(self.flops), self.run | {"T": WORDS, "S": WORDS}
+        at = long if self.per == "word" else self.run
+        words = f", of {WORDS:,}" * (self.per == "word")
+        head = f"FLOPs a {self.per}"
+        many = f"{short(flops.value(at))}{words}"
+        found.append((head, f"{flops.text}: {many}"))
+        if self.kept.lines:
+            kept = self.one(self.kept)
+            size = kept.value(self.run) * BYTES
+            found.append(
+                (f"cache a {self.per}", f"{kept.text} numbers: {size:,} bytes")
+            )
+        return found
+
+    def data(self) -> dict[str, Any]:
+        """Give all of it for JSON; `steps` are the products of matrices."""
+        formulas = {
+            "parameters": self.parameters,
+            "cache": self.kept,
+            "active": self.active,
+        }
+        return {
+            "class": self.name,
+            "layers": self.layers,
+            "run": self.run,
+            "sizes": self.sizes,
+            "parts": self.parts,
+            "rows": self.rows(),
+            "tree": tree_html(self.seen.tree()),
+            "steps": step_data(self.seen),
+        } | {
+            name: [[path, " ".join(axes), n] for path, axes, n in each.lines]
+            for name, each in formulas.items()
+        }
+
+    def __str__(self) -> str:
+        """Write the card, and the tree of its modules."""
+        head = f"{self.name}: {self.parts['stacks']}, {self.layers} layers"
+        rows = self.rows()
+        room = max(len(name) for name, _ in rows) + 2
+        lines = [f"{name:{room}}{text}" for name, text in rows]
+        return "\n".join([head, "", *lines, "", str(self.seen.tree())])
+
+
+def short(n: int) -> str:
+    """Write a number with three digits: 15.5 G."""
+    power = min(len(str(n)) - 1, 14) // 3
+    return f"{n / 1000**power:.3g} {' kMGT'[power]}".rstrip()
+
+
+def tree_html(tree: Tree) -> str:
+    """Write the modules of a model as lists, without the calls in them."""
+    inside = content_html(tree._root, 0, tree.depth, {})
+    return f'<div class="trace-tree">{inside}</div>'
+
+
+def measure(plan: Plan) -> Card:
+    """Build a model without weights, run it at several sizes, and say what
+    was found. ValueError says in a line why it cannot be built so."""
+    name = plan.kind.__name__
+    try:
+        with torch.no_grad():
+            seen = trace(build=plan.build, dims=plan.dims)
+            found = costs(seen, plan.build)
+    except Exception as error:
+        raise ValueError(
+            f"{name} cannot be run without weights: {error_line(error)}"
+        ) from error
+    config = plan.config
+    layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
+    return Card(name, layers, seen, parts_of(seen, plan.config), *found)

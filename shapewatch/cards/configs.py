@@ -1,0 +1,225 @@
+"""Models of transformers from their configurations: which sizes these have,
+and how a model is built at others, without weights."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from shapewatch.tracing.axes.sizes import Dims, Sizes
+
+INSTALL = (
+    "a configuration is read with transformers, which is not installed: "
+    "pip install transformers"
+)
+# What the sizes of a configuration are called here, and there. Those of one
+# name have to be equal; what has no letter is called by what it is.
+KEYS = {
+    "H": "num_attention_heads encoder_attention_heads decoder_attention_heads",
+    "kv_heads": "num_key_value_heads",
+    "D": "head_dim",
+    "C": "hidden_size",
+    "F": "intermediate_size d_ff n_inner encoder_ffn_dim decoder_ffn_dim",
+    "expert_F": "moe_intermediate_size",
+    "V": "vocab_size",
+    "experts": "num_experts num_local_experts n_routed_experts",
+    "top_k": "num_experts_per_tok",
+    "q_rank": "q_lora_rank",
+    "kv_rank": "kv_lora_rank",
+    "plain_D": "qk_nope_head_dim",
+    "rope_D": "qk_rope_head_dim",
+    "value_D": "v_head_dim",
+    "S": "max_source_positions",  # of what is heard, which is always so long
+    "image": "image_size",
+}
+# What a model is for, where its configuration does not say: the first task
+# that it has a class for.
+TASKS = "CausalLM", "Seq2SeqLM", "MaskedLM", "ImageClassification", ""
+# What is no size, or would ask for weights or code.
+LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
+Model = tuple[Callable, tuple[Tensor | None, ...]]
+Data = dict[str, Any]
+
+
+def load_transformers() -> Any:
+    """Import transformers; ImportError says what to install."""
+    try:
+        import transformers
+    except ModuleNotFoundError as error:
+        raise ImportError(INSTALL) from error
+    transformers.logging.set_verbosity_error()
+    return transformers
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a model of transformers is built: its class, and what its
+    configuration is given."""
+
+    kind: Any
+    data: Data
+
+    @cached_property
+    def config(self) -> Any:
+        """The configuration, at its own sizes."""
+        return self.kind.config_class(**self.data)
+
+    @cached_property
+    def keys(self) -> dict[str, list[str]]:
+        """Which keys of the configuration each size has."""
+        there, found = self.config.to_dict(), dict[str, list[str]]()
+        alias = self.config.attribute_map
+        for name, words in KEYS.items():
+            keys = {alias.get(word, word) for word in words.split()}
+            keys = {x for x in keys if type(there.get(x)) is int}
+            if len({there[x] for x in keys}) == 1:
+                found[name] = sorted(keys)
+        sizes = {name: there[keys[0]] for name, keys in found.items()}
+        for name, same in ("kv_heads", "H"), ("D", "rope_D"):
+            if name in found and sizes[name] == sizes.get(same):
+                found[same] += found.pop(name)
+        return found
+
+    @property
+    def dims(self) -> Dims:
+        """The sizes of the model, and of what it reads."""
+        there = self.config.to_dict()
+        found: Dims = {n: there[keys[0]] for n, keys in self.keys.items()}
+        H, C = (int(found.get(name, 0)) for name in "HC")
+        if not {"D", "rope_D"} & {*found} and H and C % H == 0:
+            found |= {"D": C // H, "C": "H*D"}
+        if "kv_heads" in found:  # how many queries share a key
+            shared = H // int(found["kv_heads"])
+            found |= {"group": shared, "H": "kv_heads*group"}
+        if "top_k" in found and "n_group" not in there:
+            idle = int(found["experts"]) - int(found["top_k"])
+            found |= {"idle": idle, "experts": "top_k+idle"}
+        if "rope_D" in found:  # a head's part with places, and that without
+            found |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
+        if "image" in found:  # a square of patches, and one more for all
+            side = int(found.pop("image")) // self.config.patch_size
+            return {"B": 2, "side": side, "S": "side*side+1"} | found
+        names = "ST" if self.config.is_encoder_decoder else self.letter
+        return {"B": 2} | dict.fromkeys(names, 8) | found
+
+    @property
+    def letter(self) -> str:
+        """What the positions of a model with one input are called: T where
+        each sees those before it, and S where each sees all."""
+        return "S" if self.kind.__name__.endswith("MaskedLM") else "T"
+
+    def build(self, **sizes: int) -> Model:
+        """Build the model without weights, and what it reads."""
+        if "side" in sizes:
+            sizes["image"] = sizes["side"] * self.config.patch_size
+        own = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
+        if self.data.get("pad_token_id"):
+            own["pad_token_id"] = 0
+        config = self.kind.config_class(**self.data | own)
+        config.use_cache = True
+        config._attn_implementation = "eager"  # others hide the scores
+        with torch.device("meta"):
+            model = self.kind._from_config(config, dtype=torch.bfloat16)
+            return model.eval(), self.inputs(**sizes)
+
+    def inputs(
+        self, B: int, T: int = 0, S: int = 0, image: int = 0, **sizes: int
+    ) -> tuple[Tensor | None, ...]:
+        """Make what the model reads: ids, of a source and a target where it
+        has both; a picture; or what is heard."""
+        if image:
+            return (torch.zeros(B, self.config.num_channels, image, image).bfloat16(),)
+        ids, source = torch.zeros(B, T).long(), torch.zeros(B, S).long()
+        if not self.config.is_encoder_decoder:
+            return (ids if T else source,)
+        if self.kind.main_input_name == "input_features":
+            source = torch.zeros(B, self.config.num_mel_bins, 2 * S).bfloat16()
+        return source, None, ids
+
+
+def read_plan(text: str) -> Plan:
+    """Find what to build: `config.json`, a folder that has one, a class of
+    transformers, or the name of a model, where the network has it.
+
+    ValueError says what is wrong with it.
+    """
+    place = Path(text)
+    if place.is_dir():
+        place /= "config.json"
+    if place.suffix == ".json" or place.exists():
+        return plan_of(json_data(place), text)
+    if text.isidentifier():
+        return Plan(*class_named(text))
+    try:
+        config = load_transformers().AutoConfig.from_pretrained(text)
+    except Exception as error:
+        raise ValueError(
+            f"{text} is no file here, no class of transformers, and no model "
+            f"that could be asked for ({error_line(error)})."
+        ) from error
+    return plan_of(config.to_dict(), text)
+
+
+def json_data(file: Path) -> Data:
+    """Read a configuration; ValueError if it is none."""
+    try:
+        data = json.loads(file.read_text("utf8"))
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {file}") from None
+    except ValueError as error:
+        raise ValueError(f"{file} is no JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"{file} is no configuration: it has no keys.")
+    return data
+
+
+def plan_of(data: Data, text: str) -> Plan:
+    """Find the classes of a configuration: of what sees and reads, the part
+    that reads. ValueError if there are none."""
+    part = data.get("text_config")
+    if isinstance(part, dict) and "model_type" in part:
+        data = part
+    library, family = load_transformers(), data.get("model_type")
+    known = library.CONFIG_MAPPING
+    if family not in known:
+        close = get_close_matches(str(family), list(known), 1)
+        meant = f"; is {close[0]} meant?" if close else "."
+        raise ValueError(
+            f'{text} has "model_type": {json.dumps(family)}, which '
+            f"transformers {library.__version__} does not know{meant}"
+        )
+    own = {key: x for key, x in data.items() if key not in LEFT_OUT}
+    for name in data.get("architectures") or ():
+        if kind := getattr(library, name, None):
+            return Plan(kind, own)
+    return Plan(class_for(known[family]), own)
+
+
+def class_for(config_kind: type) -> Any:
+    """Find a class that is built from such a configuration, by its task."""
+    library = load_transformers()
+    for task in TASKS:
+        models = getattr(library, f"AutoModel{'For' * bool(task)}{task}")
+        with suppress(KeyError):
+            return models._model_mapping[config_kind]
+    raise ValueError(f"transformers has no model for a {config_kind.__name__}.")
+
+
+def class_named(name: str) -> tuple[Any, Data]:
+    """Find a class of transformers: of a model, or of a configuration."""
+    library = load_transformers()
+    kind = getattr(library, name, None)
+    if name.endswith("Config") and kind:
+        return class_for(kind), {}
+    if not getattr(kind, "config_class", None):
+        close = get_close_matches(name, dir(library), 1)
+        meant = f"; is {close[0]} meant?" if close else "."
+        raise ValueError(f"transformers has no model {name}{meant}")
+    return kind, {}

@@ -1,0 +1,215 @@
+"""What a model has, keeps and computes, as sums of products of axes: each
+axis has a name that was proved by building the model at other sizes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from shapewatch.tracing.axes.names import ShapeNamer
+from shapewatch.tracing.axes.sizes import Sizes, run_sizes
+from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.tables import Row
+from shapewatch.tracing.tracer import Trace
+
+LAYER = re.compile(r"\.\d+(?=\.|$)")
+PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")
+# Products of matrices, and which of the tensors that they read has, as its
+# last axis, the one that is summed over.
+FACTORS = {
+    **dict.fromkeys(("linear", "matmul", "__matmul__", "bmm", "mm"), 0),
+    **dict.fromkeys(("addmm", "baddbmm"), 1),
+    **dict.fromkeys(("_grouped_mm", "grouped_mm"), 0),
+}
+ORDER = *"BTSCH", "kv_heads", *"DFV"
+Sized = list[tuple[str, tuple[int, ...]]]  # paths and shapes
+
+
+class Line(NamedTuple):
+    """A product of axes, and how many equal layers have it: in their path,
+    a star is their number."""
+
+    path: str
+    axes: tuple[str, ...]
+    times: int
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A sum of products of axes: `text` writes it, `value` works it out."""
+
+    lines: list[Line]
+
+    def value(self, sizes: Sizes) -> int:
+        """Work it out at some sizes."""
+        return sum(
+            prod(axis_size(axis, sizes) for axis in axes) * times
+            for _, axes, times in self.lines
+        )
+
+    def over(self, *axes: str) -> "Formula":
+        """Divide by axes; ValueError if a product does not have one."""
+        found = []
+        for path, some, times in self.lines:
+            letters, number = product(some)
+            left = letters.split("*")
+            for axis in axes:
+                left.remove(axis)
+            found.append(Line(path, (str(number), *left), times))
+        return Formula(found)
+
+    @property
+    def text(self) -> str:
+        """Write it: 32 × (4C*H*D + 3C*F) + C*V."""
+        layers = sorted({times for *_, times in self.lines if times > 1})
+        terms: dict[int, Counter[str]] = {}
+        for _, axes, times in self.lines:
+            unit = next((n for n in layers if times % n == 0), 1)
+            letters, number = product(axes)
+            terms.setdefault(unit, Counter())[letters] += (
+                number * times // unit
+            )
+        parts = []
+        for times, found in sorted(terms.items(), reverse=True):
+            some = [term_text(n, letters) for letters, n in found.items()]
+            whole = " + ".join(some)
+            whole = f"({whole})" if len(some) > 1 < times else whole
+            parts.append(f"{times} × {whole}" if times > 1 else whole)
+        return " + ".join(parts)
+
+
+def folded(lines: Iterable[tuple[str, tuple[str, ...]]]) -> Formula:
+    """Add up lines, those of equal layers as one."""
+    counts = Counter((LAYER.sub(".*", path), x) for path, x in lines)
+    return Formula([Line(*line, times) for line, times in counts.items()])
+
+
+def term_text(number: int, letters: str) -> str:
+    """Write a product: 2C*F."""
+    return f"{number}{letters}" if number > 1 or not letters else letters
+
+
+def product(axes: Iterable[str]) -> tuple[str, int]:
+    """Multiply axes: the letters in their order, and a number; a sum is like
+    a letter."""
+    number, letters = 1, list[str]()
+    for text in axes:
+        found = PRODUCT.fullmatch(text)
+        number *= int(found[1] or 1) if found else 1
+        letters += (found[2] or "").split("*") if found else [f"({text})"]
+    return "*".join(sorted(filter(None, letters), key=place)), number
+
+
+def place(letter: str) -> tuple[int, str]:
+    """Say where a letter stands in a product."""
+    return ORDER.index(letter) if letter in ORDER else len(ORDER), letter
+
+
+def axis_size(text: str, sizes: Sizes) -> int:
+    """Work out a product or a sum of letters, at some sizes."""
+    written = re.sub(r"(?<=\d)(?=[^\W\d])", "*", text)
+    return run_sizes({**sizes, "": f"({written})"})[""]
+
+
+def formula(seen: Trace, runs: Sequence[Sized]) -> Formula:
+    """Name the axes of tensors that were found in a model at the sizes of
+    each run of a trace."""
+    calls = seen._calls
+    namer = ShapeNamer([run.sizes for run in calls.runs], calls.given)
+    return folded(
+        (path, tuple(axis.name for axis in namer.shape(*shapes)))
+        for (path, *_), shapes in (
+            (each[0], [shape for _, shape in each]) for each in zip(*runs)
+        )
+    )
+
+
+def parameter_shapes(model: Any) -> Sized:
+    """List the parameters of a model, those with several names once."""
+    return [(n, tuple(x.shape)) for n, x in model.named_parameters()]
+
+
+def cache_shapes(result: Any) -> Sized:
+    """List the keys and the values that a model of transformers keeps."""
+    kept = getattr(result, "past_key_values", None)
+    parts = [
+        (name, part)
+        for name in ("self_attention_cache", "cross_attention_cache")
+        if (part := getattr(kept, name, None))
+    ]
+    return [
+        (f"{name}.{i}.{which}", tuple(getattr(layer, which).shape))
+        for name, part in parts or [("cache", kept)]
+        for i, layer in enumerate(getattr(part, "layers", ()))
+        for which in ("keys", "values")
+        if isinstance(getattr(layer, which, None), Tensor)
+    ]
+
+
+def flops_formula(seen: Trace) -> Formula:
+    """Count what the products of matrices of a run compute."""
+    rows = zip(seen.steps, seen.calls().rows)
+    return folded(
+        (step.visit.path, axes) for step, row in rows for axes in work(step, row)
+    )
+
+
+def work(step: Step, row: Row) -> list[tuple[str, ...]]:
+    """Count the operations of a call, as products of axes: 2 for each
+    multiply-add. There are as many as the result has numbers, times the axis
+    that is summed over; in a convolution, all but the first of its weight's.
+    """
+    reads = [[axis.name for axis in shape] for shape in row.inputs]
+    made = [axis.name for axis in row.outputs[0]] if row.outputs else []
+    if step.name in FACTORS:
+        return [("2", *made, reads[FACTORS[step.name]][-1])]
+    if step.name.startswith("conv") and len(reads) > 1:
+        return [("2", *made, *reads[1][1:])]
+    if step.name == "scaled_dot_product_attention":
+        query, key, value = reads[:3]
+        scores = *query[:-1], key[-2]
+        return [("2", *scores, query[-1]), ("2", *scores, value[-1])]
+    return []
+
+
+def step_data(seen: Trace) -> list[dict[str, Any]]:
+    """List the products of matrices of a run, those of equal layers once:
+    the module, the line, the shape that is made, and the operations."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for step, row in zip(seen.steps, seen.calls().rows):
+        for axes in work(step, row):
+            path = LAYER.sub(".*", step.visit.path)
+            shape = " ".join(axis.name for axis in row.outputs[0])
+            found[path, row.call, shape, term_text(*product(axes)[::-1])] += 1
+    return [
+        {
+            "path": path,
+            "call": call,
+            "shapes": [shape.split()],
+            "flops": flops,
+            "times": str(times),
+        }
+        for (path, call, shape, flops), times in found.items()
+    ]
+
+
+def runs_of(seen: Trace, build: Any) -> Iterator[tuple[Any, tuple]]:
+    """Build the model at the sizes of each run of a trace."""
+    for run in seen._calls.runs:
+        yield build(**run.sizes)
+
+
+def costs(seen: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
+    """Give formulas for the parameters of a model, for the numbers that it
+    keeps while it writes, and for its floating-point operations."""
+    learned, kept = list[Sized](), list[Sized]()
+    with torch.no_grad():
+        for model, inputs in runs_of(seen, build):
+            learned.append(parameter_shapes(model))
+            kept.append(cache_shapes(model(*inputs)))
+    return formula(seen, learned), formula(seen, kept), flops_formula(seen)
