@@ -6,9 +6,8 @@ from typing import Any
 import torch
 
 from shapewatch.cards.configs import Plan
-from shapewatch.cards.costs import Formula, Line, costs, step_data
+from shapewatch.cards.costs import Formula, Line, costs, product, step_data
 from shapewatch.cards.parts import Parts, parts_of
-from shapewatch.properties.subject import error_line
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.tracer import Trace, trace
 from shapewatch.tracing.tree.tree import Tree, content_html
@@ -60,16 +59,18 @@ class Card:
         )
 
     @property
-    def per(self) -> str:
-        """What costs are given for: a word, where all that a model reads is
-        one sentence; else all that it reads at once."""
+    def word(self) -> str:
+        """The axis of the words, where a model reads one sentence and has
+        the same work for each word; else "", and costs are those of a run."""
         both = "S" in self.run and ("T" in self.run or "side" in self.run)
-        return "run" if both else "word"
+        word = "T" if "T" in self.run else "S"
+        lines = [*self.flops.lines, *self.kept.lines]
+        each = all(word in product(line.axes)[0] for line in lines)
+        return word if each and not both else ""
 
     def one(self, formula: Formula) -> Formula:
         """Give what a word costs, or a run."""
-        word = "T" if "T" in self.run else "S"
-        return formula.over("B", *[word] * (self.per == "word"))
+        return formula.over("B", *self.word)
 
     def rows(self) -> list[tuple[str, str]]:
         """List what the card says, each under its name."""
@@ -82,17 +83,17 @@ class Card:
         if self.active.lines != of.lines:
             active = self.active.value(self.run)
             found.append(("at work for a word", f"{active:,} of them"))
-        flops, long = self.one(self.flops), self.run | {"T": WORDS, "S": WORDS}
-        at = long if self.per == "word" else self.run
-        words = f", of {WORDS:,}" * (self.per == "word")
-        head = f"FLOPs a {self.per}"
+        each, at = ("word" if self.word else "run"), self.run.copy()
+        at |= dict.fromkeys(self.word, WORDS)
+        words = f", of {WORDS:,}" * bool(self.word)
+        flops = self.one(self.flops)
         many = f"{short(flops.value(at))}{words}"
-        found.append((head, f"{flops.text}: {many}"))
+        found.append((f"FLOPs a {each}", f"{flops.text}: {many}"))
         if self.kept.lines:
             kept = self.one(self.kept)
             size = kept.value(self.run) * BYTES
             found.append(
-                (f"cache a {self.per}", f"{kept.text} numbers: {size:,} bytes")
+                (f"cache a {each}", f"{kept.text} numbers: {size:,} bytes")
             )
         return found
 
@@ -147,8 +148,10 @@ def measure(plan: Plan) -> Card:
             seen = trace(build=plan.build, dims=plan.dims)
             found = costs(seen, plan.build)
     except Exception as error:
+        says = " ".join(str(error).split())
         raise ValueError(
-            f"{name} cannot be run without weights: {error_line(error)}"
+            f"{name} cannot be built and run without weights: "
+            f"{type(error).__name__}: {says:.300}"
         ) from error
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
