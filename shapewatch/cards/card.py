@@ -81,19 +81,32 @@ class Card:
         ]
         if self.active.lines != of.lines:
             active = self.active.value(self.run)
-            found.append(("at work for a word", f"{active:,} of them"))
-        flops, long = self.one(self.flops), self.run | {"T": WORDS, "S": WORDS}
-        at = long if self.per == "word" else self.run
-        words = f", of {WORDS:,}" * (self.per == "word")
-        head = f"FLOPs a {self.per}"
-        many = f"{short(flops.value(at))}{words}"
-        found.append((head, f"{flops.text}: {many}"))
-        if self.kept.lines:
-            kept = self.one(self.kept)
-            size = kept.value(self.run) * BYTES
-            found.append(
-                (f"cache a {self.per}", f"{kept.text} numbers: {size:,} bytes")
-            )
+            found.append(("of these, at work for a word", f"{active:,}"))
+        return [*found, self.work(), *self.memory()]
+
+    def work(self) -> tuple[str, str]:
+        """Say what is computed for a word, in a text of 1,000, or in a run."""
+        flops, sizes = self.one(self.flops), self.run
+        if self.per == "word":
+            sizes = sizes | {"T": WORDS, "S": WORDS}
+        used = LETTERS.findall(flops.text)
+        long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
+        head = ", ".join([f"FLOPs a {self.per}", *long])
+        return head, f"{short(flops.value(sizes))} = {flops.text}"
+
+    def memory(self) -> list[tuple[str, str]]:
+        """Say what the cache keeps of a word that is written, and of one that
+        is read, where both are."""
+        found, lines = [], self.kept.lines
+        both = {"T", "S"} <= {axis for line in lines for axis in line.axes}
+        for letter, what in ("T", " written"), ("S", " read"):
+            own = Formula([line for line in lines if letter in line.axes])
+            if own.lines:
+                own = own.over("B", letter)
+                size = own.value(self.run) * BYTES
+                text = f"({own.text})" if " + " in own.text else own.text
+                text = f"{size:,} bytes = {BYTES} bytes × {text}"
+                found.append((f"cache a word{what * both}", text))
         return found
 
     def data(self) -> dict[str, Any]:
@@ -127,9 +140,10 @@ class Card:
 
 
 def short(n: int) -> str:
-    """Write a number with three digits: 15.5 G."""
+    """Write a number with three digits: 15.5 billion."""
     power = min(len(str(n)) - 1, 14) // 3
-    return f"{n / 1000**power:.3g} {' kMGT'[power]}".rstrip()
+    word = ("", "thousand", "million", "billion", "trillion")[power]
+    return f"{n / 1000**power:.3g} {word}".rstrip()
 
 
 def tree_html(tree: Tree) -> str:
