@@ -1,8 +1,9 @@
 """Scripts, and the pages that have them. Panels: in ```{explorer} landing```
 two change places, in ```{explorer} play``` one types, ```{explorer} bugs```
 plants bugs, ```{explorer} inside``` shows all steps of the translator,
-```{explorer} resize``` has sliders for sizes. A legend of the axis
-letters on every page that has any; and what judges a typed shape.
+```{explorer} resize``` has sliders for sizes, ```{explorer} atlas``` puts two
+models side by side. A legend of the axis letters on every page that has any;
+and what judges a typed shape.
 
 What a letter means stands in book/notation.md, its size in the running
 example in book/shapes.json. A page from a disk may not load modules, so each
@@ -94,9 +95,10 @@ SCRIPTS = {
     "resize.js": Script(
         "written sliders resize", "sizes", "presets", "sizes.json"
     ),
+    "atlas.js": Script("written besides atlas"),
 }
 PANELS = dict.fromkeys(("play", "bugs", "inside"), "play.js")
-PANELS |= {name: f"{name}.js" for name in ("landing", "resize")}
+PANELS |= {name: f"{name}.js" for name in ("landing", "resize", "atlas")}
 
 
 class Explorer(SphinxDirective):

@@ -1,6 +1,7 @@
 """A card of a model: its sizes, its parts, its costs and its modules."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
@@ -64,13 +65,8 @@ class Card:
         the same work for each word; else "", and costs are those of a run."""
         both = "S" in self.run and ("T" in self.run or "side" in self.run)
         word = "T" if "T" in self.run else "S"
-        lines = [*self.flops.lines, *self.kept.lines]
-        each = all(word in product(line.axes)[0] for line in lines)
-        return word if each and not both else ""
-
-    def one(self, formula: Formula) -> Formula:
-        """Give what a word costs, or a run."""
-        return formula.over("B", *self.word)
+        axes = [product(line.axes)[0] for line in self.flops.lines]
+        return word if all(word in some for some in axes) and not both else ""
 
     def rows(self) -> list[tuple[str, str]]:
         """List what the card says, each under its name."""
@@ -82,19 +78,35 @@ class Card:
         ]
         if self.active.lines != of.lines:
             active = self.active.value(self.run)
-            found.append(("at work for a word", f"{active:,} of them"))
-        each, at = ("word" if self.word else "run"), self.run.copy()
-        at |= dict.fromkeys(self.word, WORDS)
-        words = f", of {WORDS:,}" * bool(self.word)
-        flops = self.one(self.flops)
-        many = f"{short(flops.value(at))}{words}"
-        found.append((f"FLOPs a {each}", f"{flops.text}: {many}"))
-        if self.kept.lines:
-            kept = self.one(self.kept)
-            size = kept.value(self.run) * BYTES
-            found.append(
-                (f"cache a {each}", f"{kept.text} numbers: {size:,} bytes")
+            found.append(("of these, at work for a word", f"{active:,}"))
+        return [*found, self.work(), *self.memory()]
+
+    def work(self) -> tuple[str, str]:
+        """Say what is computed for a word, in a text of 1,000, or in a run."""
+        flops = self.flops.over("B", *self.word)
+        sizes = self.run | dict.fromkeys(self.word, WORDS)
+        used = LETTERS.findall(flops.text)
+        long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
+        each = "word" if self.word else "run"
+        head = ", ".join([f"FLOPs a {each}", *long])
+        return head, f"{short(flops.value(sizes))} = {flops.text}"
+
+    def memory(self) -> list[tuple[str, str]]:
+        """Say what the cache keeps of a word that is written, and of one that
+        is read, where both are."""
+        found, lines = [], self.kept.lines
+        axes = [product(line.axes)[0] for line in lines]
+        both = {"T", "S"} <= {*chain(*axes)}
+        for letter, what in ("T", " written"), ("S", " read"):
+            own = Formula(
+                [x for x, some in zip(lines, axes) if letter in some]
             )
+            if own.lines:
+                own = own.over("B", letter)
+                size = own.value(self.run) * BYTES
+                text = f"({own.text})" if " + " in own.text else own.text
+                text = f"{size:,} bytes = {BYTES} bytes × {text}"
+                found.append((f"cache a word{what * both}", text))
         return found
 
     def data(self) -> dict[str, Any]:
@@ -128,9 +140,10 @@ class Card:
 
 
 def short(n: int) -> str:
-    """Write a number with three digits: 15.5 G."""
+    """Write a number with three digits: 15.5 billion."""
     power = min(len(str(n)) - 1, 14) // 3
-    return f"{n / 1000**power:.3g} {' kMGT'[power]}".rstrip()
+    word = ("", "thousand", "million", "billion", "trillion")[power]
+    return f"{n / 1000**power:.3g} {word}".rstrip()
 
 
 def tree_html(tree: Tree) -> str:

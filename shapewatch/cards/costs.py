@@ -54,11 +54,11 @@ class Formula:
         )
 
     def over(self, *axes: str) -> "Formula":
-        """Divide by axes; ValueError if a product does not have one."""
+        """Divide by axes, where a product has them."""
         found = []
         for path, some, times in self.lines:
             left, number = product(some)
-            for axis in axes:
+            for axis in {*axes} & {*left}:
                 left.remove(axis)
             found.append(Line(path, (str(number), *left), times))
         return Formula(found)

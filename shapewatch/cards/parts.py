@@ -30,7 +30,8 @@ def parts_of(seen: Trace, config: Any = None) -> Parts:
         "positions": positions(model),
         "norm": norm(model),
         "norm place": norm_place(seen),
-        "norm of queries and keys": "yes" * has_part(model, QUERY_NORM),
+        "norm of queries and keys": "before the scores"
+        * has_part(model, QUERY_NORM),
         "feed-forward": feed_forward(seen),
         "experts": experts(sizes, model),
         "biases": biases(model),

@@ -1,0 +1,236 @@
+"""The atlas: ```{atlas} table``` lists its models, ```{atlas} cards``` has a
+section for each, and {atlas}`models` says how many there are. `make atlas` has
+measured them; nothing here needs PyTorch.
+"""
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+sys.path.append(str(Path(__file__).parents[1] / "_tools"))
+from packages import BOOK, ROOT
+
+sys.path.append(str(ROOT))
+from shapewatch.cards.page import card_html
+
+OWN, OWN_NAME = "translator", "The translator of chapter 12"
+OWN_PAGE = "chapters/12_the_whole_model"
+HEADING = re.compile(
+    r"^#+ (?P<head>.+)|"
+    r'^<details [^>]*id="(?P<id>[^"]+)">\n<summary>(?P<summary>.*)</summary>',
+    re.MULTILINE,
+)
+COLUMNS = {
+    "year": lambda data: str(data.get("year", "")),
+    "parameters": lambda data: cost(data, "parameters"),
+    "heads": lambda data: f"{data['sizes']['H']:,}",
+    "of keys and values": lambda data: keys_of(data),
+    "window": lambda data: data["parts"].get("window", "none"),
+    "feed-forward": lambda data: feed_of(data["parts"]),
+    "cache a word": lambda data: cost(data, "cache") or "none",
+}
+# What a tree is written with for the eye; the page's script puts colours back.
+TREE_MARKS = re.compile(r"<sub>\d+</sub>|</?(var|b|span)\b[^>]*>")
+MODEL = """\
+<p>{made}{news} Source: {source}. Built as <code>{kind}</code>.</p>
+{card}
+<p class="ways-on"><a href="resize.html" data-preset="{preset}">Open in Resize</a>
+<button type="button" hidden data-compare="{place}">Beside chapter 12’s</button>
+</p>"""
+
+
+@cache
+def models() -> dict[str, dict[str, Any]]:
+    """Read what was measured, by year, the book's own model first."""
+    found = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
+    found[OWN] = {"name": OWN_NAME} | found[OWN]
+    years = {name: data.get("year", 0) for name, data in found.items()}
+    return {name: found[name] for name in sorted(found, key=years.get)}
+
+
+@cache
+def explained() -> dict[str, dict[str, str]]:
+    """Read what explains each kind of a part."""
+    file = BOOK / "_tools" / "atlas_links.toml"
+    return tomllib.loads(file.read_text("utf8"))
+
+
+@cache
+def headings(page: str) -> dict[str, str]:
+    """Read the headings of a page, and what folds, by their anchors."""
+    text = (ROOT / f"{page}.md").read_text("utf8")
+    return {
+        found["id"] or nodes.make_id(found["head"]): found["head"]
+        or found["summary"]
+        for found in HEADING.finditer(text)
+    }
+
+
+def targets(part: str, text: str) -> Iterator[str]:
+    """Give what explains a kind of a part."""
+    for pattern, target in explained().get(part, {}).items():
+        if re.search(pattern, text):
+            yield target
+
+
+def target_html(target: str, uri: Callable[[str], str]) -> str:
+    """Write a link to a section, or a sentence."""
+    page, is_link, place = target.partition("#")
+    if not is_link:
+        return escape(target)
+    title = headings(page)[place].rstrip("?")
+    number = int(page.removeprefix("chapters/")[:2])
+    return (
+        f'<a href="{uri(page)}#{place}">chapter {number}, '
+        f"<cite>{escape(title)}</cite></a>"
+    )
+
+
+def cost(data: dict[str, Any], name: str) -> str:
+    """Give what a row of a card says, without its formula; of several, all."""
+    found = [
+        text.partition(" = ")[0] + head.removeprefix(f"{name} a word")
+        for head, text in data["rows"]
+        if head.startswith(name)
+    ]
+    return ", ".join(found)
+
+
+def keys_of(data: dict[str, Any]) -> str:
+    """Say how many heads of keys and values there are."""
+    if "vector" in data["parts"]["heads"]:
+        return "one short vector"
+    sizes = data["run"]
+    return f"{sizes.get('kv_heads', sizes['H']):,}"
+
+
+def feed_of(parts: dict[str, str]) -> str:
+    """Say what kind of feed-forward layers there are."""
+    many = parts.get("experts", "").partition(" for ")[0]
+    return f"{parts['feed-forward']}{f', {many} experts' * bool(many)}"
+
+
+def place_of(name: str) -> str:
+    """Write a model's name as an anchor."""
+    return name.replace("_", "-")
+
+
+class Atlas(SphinxDirective):
+    """Puts the table of all models in its place, or their cards."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        if self.arguments == ["table"]:
+            return [nodes.raw("", table(), format="html")]
+        builder, here = self.env.app.builder, self.env.docname
+        return [
+            section(name, data, lambda to: builder.get_relative_uri(here, to))
+            for name, data in models().items()
+        ]
+
+
+def table() -> str:
+    """Write a row for each model, whose name leads to its card."""
+    head = "".join(f'<th scope="col">{x}</th>' for x in ("model", *COLUMNS))
+    rows = []
+    for name, data in models().items():
+        link = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
+        cells = "".join(
+            f'<td data-name="{column}">{escape(read(data))}</td>'
+            for column, read in COLUMNS.items()
+        )
+        rows.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
+    return (
+        f'<table class="atlas"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def section(
+    name: str, data: dict[str, Any], uri: Callable[[str], str]
+) -> nodes.section:
+    """Make the section of a model: where it is from, and its card."""
+    place, title = place_of(name), data["name"]
+    found = nodes.section(ids=[place], names=[nodes.fully_normalize_name(title)])
+    found += nodes.title("", title)
+    found += nodes.raw("", model_html(name, data, uri), format="html")
+    return found
+
+
+def model_html(
+    name: str, data: dict[str, Any], uri: Callable[[str], str]
+) -> str:
+    """Write what a section says of its model."""
+    parts, own = data["parts"], models()[OWN]["parts"]
+    said = {
+        part: " ".join(
+            target_html(target, uri)
+            for target in targets(part, parts.get(part, "none"))
+        )
+        for part in {**own, **parts}
+    }
+    tree = TREE_MARKS.sub("", data["tree"])
+    shown = data | {"rows": with_published(data), "tree": tree}
+    return MODEL.format(
+        kind=data["class"],
+        news=escape(data.get("news", "")),
+        card=card_html(shown, said, own),
+        preset=name if name != OWN else "tiny_translator",
+        place=f"{OWN},{place_of(name)}",
+        **origin(data, uri),
+    )
+
+
+def origin(data: dict[str, Any], uri: Callable[[str], str]) -> dict[str, str]:
+    """Say who made a model and when, and where it is published."""
+    if "maker" not in data:
+        place, words = f"{uri(OWN_PAGE)}", "chapter 12"
+        return {"made": "", "source": f'<a href="{place}">{words}</a>'}
+    link = f'<a href="{escape(data["url"])}">{escape(data["source"])}</a>'
+    return {"made": f"{data['maker']}, {data['year']}. ", "source": link}
+
+
+def with_published(data: dict[str, Any]) -> list[list[str]]:
+    """Put what is published beside what was measured."""
+    rows = []
+    names = {"parameters": "published", "of these": "published active"}
+    for name, text in data["rows"]:
+        rows.append([name, text])
+        said = data.get(names.get(name.partition(",")[0], ""), "")
+        counted = data.get("counted") if name == "parameters" else ""
+        if said:
+            more = f" ({counted})" if counted else ""
+            rows.append([f"{name}, as published", said + more])
+    return rows
+
+
+class AtlasRole(SphinxRole):
+    """How many there are of something in the atlas."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        counts = {"models": len(models()) - 1}
+        return [nodes.Text(str(counts[self.text]))], []
+
+
+def add_style(app: Sphinx, _page, _template, context: dict, _doctree) -> None:
+    """Give a page with cards their style."""
+    if 'class="card-of"' in context.get("body", ""):
+        app.add_css_file("card.css")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("html-page-context", add_style)
+    app.add_directive("atlas", Atlas)
+    app.add_role("atlas", AtlasRole())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,144 @@
+"""A card as HTML: a part of a page, or a page that stands alone. Nothing here
+needs PyTorch, so that a book of cards is built without it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+STYLE_FOLDER = Path(__file__).parents[1] / "tracing" / "style"
+SHEETS = "trace.css", "card.css"
+# What is counted by each size that a formula has.
+COUNTS = {
+    "B": "sentences",
+    "S": "positions that are read",
+    "T": "positions that are written",
+    "side": "patches in a row of the picture",
+    "H": "heads",
+    "kv_heads": "heads of keys and of values",
+    "group": "heads that share a key",
+    "D": "channels of a head",
+    "C": "channels of a word",
+    "F": "hidden channels, feed-forward",
+    "V": "words in the vocabulary",
+    "experts": "experts in a layer",
+    "top_k": "experts at work for a word",
+    "idle": "experts that rest",
+    "expert_F": "hidden channels of an expert",
+    "q_rank": "channels of the short query",
+    "kv_rank": "channels of the short vector",
+    "plain_D": "channels of a head without places",
+    "rope_D": "channels of a head that are turned",
+    "qk_D": "channels of a query, and of a key",
+    "value_D": "channels of a value",
+    "kv_D": "channels of a key without places, and of a value",
+}
+MARKED_NAME = re.compile(r"([^\W\d]\w*)")
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{name}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ max-width: 52rem; margin: 1rem auto; padding: 0 1rem; font-family:
+system-ui, sans-serif; line-height: 1.5; background: light-dark(#fff, #14181e);
+color: light-dark(#1f2328, #e6edf3); }}
+{style}
+</style>
+</head>
+<body data-theme>
+<h1>{name}</h1>
+{card}
+</body>
+</html>
+"""
+
+
+def card_html(
+    data: Mapping[str, Any],
+    links: Mapping[str, str] | None = None,
+    own: Mapping[str, str] | None = None,
+) -> str:
+    """Write the card of a model from its data, as `Card.data` gives it.
+
+    Parts that `own` has otherwise are marked, and after each stands what
+    `links` has of it, as HTML.
+    """
+    sizes = {"layers": data["layers"]} | data["sizes"]
+    counts = "".join(size_html(name, n) for name, n in sizes.items())
+    kinds = parts_html(data["parts"], links or {}, own)
+    costs = "".join(
+        row_html(name, cost_html(text))
+        for name, text in data["rows"]
+        if name != "sizes" and name not in data["parts"]
+    )
+    return (
+        f'<div class="card-of">{picture_of(data)}<dl>{counts}</dl>'
+        f"<table><tbody>{kinds}</tbody><tbody>{costs}</tbody></table>"
+        f"<details><summary>Its modules, and the shapes that they read and "
+        f"make</summary>{data['tree']}</details></div>"
+    )
+
+
+def picture_of(data: Mapping[str, Any]) -> str:
+    """Draw a model as its parts say."""
+    from shapewatch.cards.drawing import picture
+
+    return picture(data["run"], data["parts"])
+
+
+def size_html(name: str, n: int) -> str:
+    """Write a size: its name, and what it counts."""
+    said = COUNTS.get(name, "")
+    what = f" <span>{said}</span>" if said else ""
+    return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
+
+
+def parts_html(
+    parts: Mapping[str, str],
+    links: Mapping[str, str],
+    own: Mapping[str, str] | None,
+) -> str:
+    """Write a row for each part; those that `own` has otherwise are marked."""
+    names: Iterable[str] = {**(own or {}), **parts}
+    rows = []
+    for name in names:
+        text, said = escape(parts.get(name, "none")), links.get(name, "")
+        other = own is not None and own.get(name) != parts.get(name)
+        if other:
+            mark = '<b title="other than in chapter 12">≠</b>'
+            text = f"{text} <small>{mark} differs{': ' * bool(said)}{said}</small>"
+        rows.append(row_html(name, text, ' class="other"' * other))
+    return "".join(rows)
+
+
+def row_html(name: str, text: str, kind: str = "") -> str:
+    """Write a row of a table, of HTML under a name."""
+    return f'<tr{kind}><th scope="row">{escape(name)}</th><td>{text}</td></tr>'
+
+
+def cost_html(text: str) -> str:
+    """Write a cost: how much, and the formula in letters of axes."""
+    value, equals, formula = text.partition(" = ")
+    return f"<b>{escape(value)}</b>{equals}{letters_html(formula)}"
+
+
+def letters_html(text: str) -> str:
+    """Mark the letters of a formula, with a dot between factors."""
+    return "".join(
+        f'<b class="axis axis-{part}">{part}</b>'
+        if part in ("B", "S", "T", "H", "D", "C", "F", "V")
+        else part.replace("*", "·")
+        for part in MARKED_NAME.split(escape(text))
+    )
+
+
+def page_html(data: Mapping[str, Any]) -> str:
+    """Write a page of its own for the card of a model."""
+    name = escape(data.get("name", data["class"]))
+    style = "\n".join((STYLE_FOLDER / x).read_text("utf8") for x in SHEETS)
+    return PAGE.format(name=name, style=style, card=card_html(data))
