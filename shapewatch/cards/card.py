@@ -119,6 +119,7 @@ class Card:
         return {
             "class": self.name,
             "layers": self.layers,
+            "dims": self.seen._calls.given,
             "run": self.run,
             "sizes": self.sizes,
             "parts": self.parts,
