@@ -9,7 +9,7 @@ from itertools import product
 from shapewatch.cards.parts import Parts
 from shapewatch.tracing.axes.sizes import Sizes
 
-WIDE, HIGH, MARGIN = 320, 200, 8
+BREADTH, HEIGHT, MARGIN = 320, 200, 8
 START, ROOM = 22, 290  # of the rows of heads
 LOW, FEED, BAR = 93, 146, 68  # the lower half; its right part; a bar
 CELL, SIDE = 6.5, 8  # of a mask
@@ -30,13 +30,14 @@ Sees = Callable[[int, int], bool]
 def picture(run: Sizes, parts: Parts) -> str:
     """Draw a layer of a model as SVG, which follows the light and dark of a
     page and stands alone; `spoken` says the same."""
-    shapes = [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" '
-        f'role="img" aria-label="{escape(spoken(run, parts))}" '
-        f'font-family="system-ui, sans-serif" font-size="11" {paint("ink")}>'
-        + "\n".join(["<title>One layer</title>", *shapes, "</svg>\n"])
+    start = (
+        '<svg xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'viewBox="0 0 {BREADTH} {HEIGHT}" {paint("ink")} '
+        'font-family="system-ui, sans-serif" font-size="11" '
+        f'aria-label="{escape(spoken(run, parts))}"><title>One layer</title>'
     )
+    shapes = [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
+    return "\n".join([start, *shapes, "</svg>\n"])
 
 
 def spoken(run: Sizes, parts: Parts) -> str:
@@ -99,17 +100,17 @@ def views(parts: Parts) -> list[tuple[Sees, list[str]]]:
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
             words = [f"{some} {width}", f"{layers} layers"]
-            found.append((near(causal, 2), words))
+            found.append((sight(causal, 2), words))
             if of and len(stacks) == 1:
                 words = [every, f"{int(of) - int(layers)} layers"]
-                found.append((near(causal, SIDE), words))
+                found.append((sight(causal, SIDE), words))
         else:
             words = [every, stack][: len(stacks)]
-            found.append((near(causal, SIDE), words))
+            found.append((sight(causal, SIDE), words))
     return found
 
 
-def near(causal: bool, width: int) -> Sees:
+def sight(causal: bool, width: int) -> Sees:
     """Give a rule of who sees whom: as far as a number of cells, before a
     position alone, or on both sides."""
     return lambda i, j: 0 <= i - j <= width if causal else abs(i - j) < width
@@ -147,7 +148,7 @@ def draw_heads(run: Sizes) -> Iterator[str]:
     yield label(MARGIN, 12, head_text(run), "H")
     if "D" in run:
         words = f"{run['D']} channels each"
-        yield label(WIDE - MARGIN, 12, words, "D", "end")
+        yield label(BREADTH - MARGIN, 12, words, "D", "end")
     groups = heads if heads % many else many
     yield fill(head_boxes(18, 14, groups, heads // groups), "H", 0.85)
     yield label(MARGIN, 29, "q")
@@ -214,7 +215,7 @@ def draw_feed(run: Sizes, parts: Parts) -> Iterator[str]:
     if not {"C", name} <= run.keys():
         return
     yield label(FEED, LOW, feed_text(parts))
-    y, middle = LOW + 7, WIDE - MARGIN - BAR / 2
+    y, middle = LOW + 7, BREADTH - MARGIN - BAR / 2
     for letter in "C", *[name] * (1 + gated), "C":
         wide = BAR * run[letter] / max(run["C"], run[name])
         yield fill([(middle - wide / 2, y, wide, 10)], letter[-1], 0.8)
@@ -237,7 +238,7 @@ def draw_experts(run: Sizes, shared: bool) -> Iterator[str]:
     many, top, chosen = run["experts"], LOW + 79, run["top_k"]
     columns = min(many, 32)
     lines = -(-many // columns)
-    pitch = min(14, 154 / columns, (HIGH - 4 - top) / lines)
+    pitch = min(14, 154 / columns, (HEIGHT - 4 - top) / lines)
     boxes = [
         (FEED + i % columns * pitch, top + i // columns * pitch,
          0.75 * pitch, 0.75 * pitch)
