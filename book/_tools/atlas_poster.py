@@ -15,12 +15,12 @@ from pdf import PAPER, READY
 from playwright.sync_api import sync_playwright
 from repository import addresses
 
-from shapewatch.cards.drawing import BREADTH, HEIGHT, paint, picture
+from shapewatch.cards.drawing import paint, picture
 
 POSTER_SVG = BOOK / "_static" / "atlas.svg"
 SHEET = 2245, 1587  # A2 in CSS pixels
 ABREAST, EDGE, TOP = 6, 32, 120
-PITCH, STEP, IMAGE = 368, 475, 340  # of models; how wide a picture is
+PITCH, STEP = 368, 475  # from model to model
 LINE = 48  # letters that fit below a picture
 TITLE = "Models you have heard of, measured"
 ABOUT = (
@@ -44,7 +44,7 @@ def poster_svg(atlas: Data, site: str) -> str:
         shapes += draw_model(x, y, model)
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" '
-        f'viewBox="0 0 {SHEET[0]} {SHEET[1]}" {paint("ink")} '
+        f'viewBox="0 0 {SHEET[0]} {SHEET[1]}" style="{paint("ink")}" '
         f'font-family="system-ui, sans-serif"><title>{TITLE}</title>'
     )
     return "\n".join([start, *shapes, "</svg>\n"])
@@ -61,12 +61,10 @@ def draw_model(x: int, y: int, model: Data) -> Iterator[str]:
     """Draw a model: its name, its picture, and what was measured."""
     yield text_line(x, y + 20, 22, model["name"])
     yield text_line(x, y + 40, 14, f"{model['year']}, {model['maker']}")
-    high = IMAGE * HEIGHT / BREADTH
-    place = f'x="{x - 8}" y="{y + 52}" width="{IMAGE}" height="{high:g}"'
     drawn = picture(model["run"], model["parts"])
-    yield drawn.replace("<svg ", f"<svg {place} ", 1)
+    yield drawn.replace("<svg ", f'<svg x="{x - 8}" y="{y + 52}" ', 1)
     for n, text in enumerate(facts(model)):
-        yield text_line(x, y + 54 + high + 19 * (n + 1), 13, text)
+        yield text_line(x, y + 285 + 19 * n, 13, text)
 
 
 def facts(model: Data) -> Iterator[str]:
