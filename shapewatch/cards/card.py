@@ -81,18 +81,18 @@ class Card:
         ]
         if self.active.lines != of.lines:
             active = self.active.value(self.run)
-            found.append(("of these, at work for a word", f"{active:,}"))
+            found.append(("parameters at work for a word", f"{active:,}"))
         return [*found, self.work(), *self.memory()]
 
     def work(self) -> tuple[str, str]:
-        """Say what is computed for a word, in a text of 1,000, or in a run."""
+        """Say what is computed for a word of a long text, or in a run."""
         flops, sizes = self.one(self.flops), self.run
         if self.per == "word":
             sizes = sizes | {"T": WORDS, "S": WORDS}
         used = LETTERS.findall(flops.text)
         long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
-        head = ", ".join([f"FLOPs a {self.per}", *long])
-        return head, f"{short(flops.value(sizes))} = {flops.text}"
+        many = f"{short(flops.value(sizes))} at {', '.join(long)}"
+        return f"FLOPs a {self.per}", f"{many} = {flops.text}"
 
     def memory(self) -> list[tuple[str, str]]:
         """Say what the cache keeps of a word that is written, and of one that
