@@ -25,7 +25,7 @@ from shapewatch.cards.page import card_html
 
 OURS, OUR_NAME = "translator", "The translator of chapter 12"
 OUR_PAGE = "chapters/12_the_whole_model"
-HEADING = re.compile(
+TITLE_LINE = re.compile(
     r"^#+ (?P<head>.+)|"
     r'^<details [^>]*id="(?P<id>[^"]+)">\n<summary>(?P<summary>.*)</summary>',
     re.MULTILINE,
@@ -60,7 +60,7 @@ def models() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def explained() -> dict[str, dict[str, str]]:
+def explanations() -> dict[str, dict[str, str]]:
     """Read what explains each kind of a part."""
     file = BOOK / "_tools" / "atlas_links.toml"
     return tomllib.loads(file.read_text("utf8"))
@@ -73,13 +73,13 @@ def headings(page: str) -> dict[str, str]:
     return {
         found["id"] or nodes.make_id(found["head"]): found["head"]
         or found["summary"]
-        for found in HEADING.finditer(text)
+        for found in TITLE_LINE.finditer(text)
     }
 
 
 def targets(part: str, text: str) -> Iterator[str]:
     """Give what explains a kind of a part."""
-    for pattern, target in explained().get(part, {}).items():
+    for pattern, target in explanations().get(part, {}).items():
         if re.search(pattern, text):
             yield target
 

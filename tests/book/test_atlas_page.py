@@ -1,5 +1,5 @@
 """The page of models that one has heard of: each has a card, each difference
-is explained, and the address says which two stand side by side."""
+is explanations, and the address says which two stand side by side."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ import tomllib
 import pytest
 from atlas_page import (
     OURS,
-    explained,
+    explanations,
     headings,
     model_html,
     models,
@@ -55,7 +55,7 @@ def test_a_card_has_its_source_and_its_costs_beside_what_is_published(name):
 def test_every_link_leads_to_a_heading():
     links = [
         target.partition("#")
-        for kinds in explained().values()
+        for kinds in explanations().values()
         for target in kinds.values()
         if "#" in target
     ]
