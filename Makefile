@@ -9,7 +9,7 @@ HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
   zoo lint format notebooks transformer corpus results bench font picture poster \
-  weights sizes preview prints repository version dist release browser answers \
+  weights sizes atlas preview prints repository version dist release browser answers \
   alarm clean
 
 help:
@@ -115,6 +115,7 @@ nightly:
 	@_build/newest/bin/python -m pip list
 	@$(ONE) _build/newest/bin/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -m "not full" -n 2 --dist loadfile -q
+	@$(ONE) $(HERE) _build/newest/bin/python book/_tools/atlas.py moved
 
 # EXTRAS="alone bert" tries these alone.
 extras:
@@ -126,6 +127,10 @@ zoo: .venv/all.done
 	  --no-deps --upgrade --target _build/zoo -r tests/zoo.txt
 	@ZOO=all $(ONE) PYTHONPATH=_build/zoo $(BIN)/python -m pytest \
 	  tests/shapewatch/tracing/test_foreign.py -n 2 -q
+
+# The models of the atlas, from their configurations: minutes.
+atlas: .venv/all.done
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/atlas.py
 
 notebooks: transformer
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py

@@ -54,7 +54,9 @@ class Exercises(SphinxDirective):
             url = uri(self.env.docname, f"{FOLDER}/{page}")
             title = f'<a href="{url}">Chapter {number}</a>'
             rows.append(f'<tr><th colspan="2">{title}</th></tr>')
-            rows += [exercise_row(name, about, url) for name, about in group]
+            for name, about in group:
+                own = uri(self.env.docname, about["page"])
+                rows.append(exercise_row(name, about, own))
         table = f'<table class="exercises">{"".join(rows)}</table>'
         return [nodes.raw("", table, format="html")]
 

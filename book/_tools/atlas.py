@@ -1,13 +1,17 @@
-"""Measure the models of the atlas, and the book's own beside them: `make
-atlas`, or with names, those alone. It needs transformers; the book is built
-from what it writes.
+"""Measure the models of the atlas, and the book's own beside them, and write
+what the book is built from: `make atlas`.
+
+usage: atlas.py [NAME ... | moved]
+
+With names, those alone are measured. `moved` writes nothing: it says what a
+newer transformers makes different, and fails if something is.
 """
 
 import json
 import sys
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from packages import BOOK
@@ -51,18 +55,32 @@ def measured(name: str, model: dict[str, Any]) -> dict[str, Any]:
     return published | card.data()
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str]) -> int:
     """Measure all models, or some, and keep what is known of the others."""
     models = tomllib.loads(MODELS.read_text("utf8"))
-    known = json.loads(ATLAS.read_text("utf8")) if names else {}
+    compares, known = names == ["moved"], {}
+    if names:
+        known = json.loads(ATLAS.read_text("utf8"))
+    again = {*models, OWN} if compares or not names else {*names}
     found = {OWN: known.get(OWN) or measure(OwnPlan()).data()}
     for name, model in models.items():
-        again = not names or name in names or name not in known
-        found[name] = measured(name, model) if again else known[name]
+        stays = name in known and name not in again
+        found[name] = known[name] if stays else measured(name, model)
         print(name, flush=True)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    if compares:
+        return int(bool([*map(print, moved(known, json.loads(text)))]))
     ATLAS.write_text(text + "\n", "utf8")
+    return 0
+
+
+def moved(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Say of which model what is no longer as it was stored."""
+    for name, card in now.items():
+        for key, data in card.items():
+            if data != (old := before.get(name, {}).get(key)):
+                yield f"{name}: {key}: {old!s:.300} is now {data!s:.300}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

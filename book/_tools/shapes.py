@@ -2,6 +2,7 @@
 book/exercises.json. The book is built without torch, and these need it."""
 
 import json
+from pathlib import Path
 
 from packages import BOOK
 
@@ -90,6 +91,7 @@ def exercise_data() -> dict[str, dict]:
     return {
         name: {
             "chapter": each.chapter,
+            "page": place(each.file),
             "title": each.title,
             "kind": KINDS[each.kind],
             "minutes": each.minutes,
@@ -99,6 +101,11 @@ def exercise_data() -> dict[str, dict]:
         }
         for name, each in exercises().items()
     }
+
+
+def place(file: str) -> str:
+    """Say where a page is in the book: chapters/exercises/07_masks."""
+    return Path(file).relative_to(BOOK.parent).with_suffix("").as_posix()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """A card of a model: its sizes, its parts, its costs and its modules."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
 
 from shapewatch.cards.configs import Plan
-from shapewatch.cards.costs import Formula, Line, costs, step_data
+from shapewatch.cards.costs import Formula, Line, costs, product, step_data
 from shapewatch.cards.parts import Parts, parts_of
-from shapewatch.properties.subject import error_line
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.tracer import Trace, trace
 from shapewatch.tracing.tree.tree import Tree, content_html
@@ -60,16 +60,13 @@ class Card:
         )
 
     @property
-    def per(self) -> str:
-        """What costs are given for: a word, where all that a model reads is
-        one sentence; else all that it reads at once."""
+    def word(self) -> str:
+        """The axis of the words, where a model reads one sentence and has
+        the same work for each word; else "", and costs are those of a run."""
         both = "S" in self.run and ("T" in self.run or "side" in self.run)
-        return "run" if both else "word"
-
-    def one(self, formula: Formula) -> Formula:
-        """Give what a word costs, or a run."""
         word = "T" if "T" in self.run else "S"
-        return formula.over("B", *[word] * (self.per == "word"))
+        axes = [product(line.axes)[0] for line in self.flops.lines]
+        return word if all(word in some for some in axes) and not both else ""
 
     def rows(self) -> list[tuple[str, str]]:
         """List what the card says, each under its name."""
@@ -86,21 +83,24 @@ class Card:
 
     def work(self) -> tuple[str, str]:
         """Say what is computed for a word of a long text, or in a run."""
-        flops, sizes = self.one(self.flops), self.run
-        if self.per == "word":
-            sizes = sizes | {"T": WORDS, "S": WORDS}
+        flops = self.flops.over("B", *self.word)
+        sizes = self.run | dict.fromkeys(self.word, WORDS)
         used = LETTERS.findall(flops.text)
         long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
         many = f"{short(flops.value(sizes))} at {', '.join(long)}"
-        return f"FLOPs a {self.per}", f"{many} = {flops.text}"
+        each = "word" if self.word else "run"
+        return f"FLOPs a {each}", f"{many} = {flops.text}"
 
     def memory(self) -> list[tuple[str, str]]:
         """Say what the cache keeps of a word that is written, and of one that
         is read, where both are."""
         found, lines = [], self.kept.lines
-        both = {"T", "S"} <= {axis for line in lines for axis in line.axes}
+        axes = [product(line.axes)[0] for line in lines]
+        both = {"T", "S"} <= {*chain(*axes)}
         for letter, what in ("T", " written"), ("S", " read"):
-            own = Formula([line for line in lines if letter in line.axes])
+            own = Formula(
+                [x for x, some in zip(lines, axes) if letter in some]
+            )
             if own.lines:
                 own = own.over("B", letter)
                 size = own.value(self.run) * BYTES
@@ -119,6 +119,7 @@ class Card:
         return {
             "class": self.name,
             "layers": self.layers,
+            "dims": self.seen._calls.given,
             "run": self.run,
             "sizes": self.sizes,
             "parts": self.parts,
@@ -161,8 +162,10 @@ def measure(plan: Plan) -> Card:
             seen = trace(build=plan.build, dims=plan.dims)
             found = costs(seen, plan.build)
     except Exception as error:
+        says = " ".join(str(error).split())
         raise ValueError(
-            f"{name} cannot be run without weights: {error_line(error)}"
+            f"{name} cannot be built and run without weights: "
+            f"{type(error).__name__}: {says:.300}"
         ) from error
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers

@@ -2,7 +2,8 @@
 and how a model is built at others, without weights."""
 
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,19 +14,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.axes.sizes import Dims, Sizes
+from shapewatch.properties.subject import error_line
+from shapewatch.tracing.axes.sizes import Dims
 
 INSTALL = (
     "a configuration is read with transformers, which is not installed: "
     "pip install transformers"
 )
-# What the sizes of a configuration are called here, and there. Those of one
-# name have to be equal; what has no letter is called by what it is.
+# What the sizes of a configuration are called here, and there: of several
+# keys the first, and those that have the same size. What has no letter is
+# called by what it is.
 KEYS = {
     "H": "num_attention_heads encoder_attention_heads decoder_attention_heads",
     "kv_heads": "num_key_value_heads",
     "D": "head_dim",
-    "C": "hidden_size",
+    "C": "hidden_size word_embed_proj_dim",
     "F": "intermediate_size d_ff n_inner encoder_ffn_dim decoder_ffn_dim",
     "expert_F": "moe_intermediate_size",
     "V": "vocab_size",
@@ -55,6 +58,7 @@ def load_transformers() -> Any:
     except ModuleNotFoundError as error:
         raise ImportError(INSTALL) from error
     transformers.logging.set_verbosity_error()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return transformers
 
 
@@ -77,10 +81,11 @@ class Plan:
         there, found = self.config.to_dict(), dict[str, list[str]]()
         alias = self.config.attribute_map
         for name, words in KEYS.items():
-            keys = {alias.get(word, word) for word in words.split()}
-            keys = {x for x in keys if type(there.get(x)) is int}
-            if len({there[x] for x in keys}) == 1:
-                found[name] = sorted(keys)
+            keys = dict.fromkeys(alias.get(x, x) for x in words.split())
+            sized = [x for x in keys if type(there.get(x)) is int]
+            if sized:
+                size = there[sized[0]]
+                found[name] = [x for x in sized if there[x] == size]
         sizes = {name: there[keys[0]] for name, keys in found.items()}
         for name, same in ("kv_heads", "H"), ("D", "rope_D"):
             if name in found and sizes[name] == sizes.get(same):
@@ -125,6 +130,7 @@ class Plan:
         config = self.kind.config_class(**self.data | own)
         config.use_cache = True
         config._attn_implementation = "eager"  # others hide the scores
+        config._experts_implementation = "batched_mm"  # for all sizes
         with torch.device("meta"):
             model = self.kind._from_config(config, dtype=torch.bfloat16)
             return model.eval(), self.inputs(**sizes)
@@ -135,7 +141,8 @@ class Plan:
         """Make what the model reads: ids, of a source and a target where it
         has both; a picture; or what is heard."""
         if image:
-            return (torch.zeros(B, self.config.num_channels, image, image).bfloat16(),)
+            picture = torch.zeros(B, self.config.num_channels, image, image)
+            return (picture.bfloat16(),)
         ids, source = torch.zeros(B, T).long(), torch.zeros(B, S).long()
         if not self.config.is_encoder_decoder:
             return (ids if T else source,)
@@ -187,19 +194,24 @@ def plan_of(data: Data, text: str) -> Plan:
     if isinstance(part, dict) and "model_type" in part:
         data = part
     library, family = load_transformers(), data.get("model_type")
-    known = library.CONFIG_MAPPING
-    if family not in known:
-        close = get_close_matches(str(family), list(known), 1)
-        meant = f"; is {close[0]} meant?" if close else "."
-        raise ValueError(
-            f'{text} has "model_type": {json.dumps(family)}, which '
-            f"transformers {library.__version__} does not know{meant}"
-        )
     own = {key: x for key, x in data.items() if key not in LEFT_OUT}
     for name in data.get("architectures") or ():
         if kind := getattr(library, name, None):
             return Plan(kind, own)
-    return Plan(class_for(known[family]), own)
+    known = library.CONFIG_MAPPING
+    if family in known:
+        return Plan(class_for(known[family]), own)
+    says = f'has "model_type": "{family}"' if family else 'has no "model_type"'
+    raise ValueError(
+        f"{text} {says}, which transformers {library.__version__} knows a "
+        f"model by{likely(str(family), known)}"
+    )
+
+
+def likely(word: str, known: Iterable[str]) -> str:
+    """Ask whether a word like it is meant."""
+    close = get_close_matches(word, list(known), 1)
+    return f"; is {close[0]} meant?" if close else "."
 
 
 def class_for(config_kind: type) -> Any:
@@ -209,7 +221,9 @@ def class_for(config_kind: type) -> Any:
         models = getattr(library, f"AutoModel{'For' * bool(task)}{task}")
         with suppress(KeyError):
             return models._model_mapping[config_kind]
-    raise ValueError(f"transformers has no model for a {config_kind.__name__}.")
+    raise ValueError(
+        f"transformers has no model for a {config_kind.__name__}."
+    )
 
 
 def class_named(name: str) -> tuple[Any, Data]:
@@ -219,7 +233,6 @@ def class_named(name: str) -> tuple[Any, Data]:
     if name.endswith("Config") and kind:
         return class_for(kind), {}
     if not getattr(kind, "config_class", None):
-        close = get_close_matches(name, dir(library), 1)
-        meant = f"; is {close[0]} meant?" if close else "."
+        meant = likely(name, dir(library))
         raise ValueError(f"transformers has no model {name}{meant}")
     return kind, {}

@@ -19,6 +19,7 @@ from shapewatch.tracing.tracer import Trace
 
 LAYER = re.compile(r"\.\d+(?=\.|$)")
 PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")
+ROUNDED_UP = re.compile(r"⌈([^⌈⌉]*)/(\d+)⌉")
 # Products of matrices, and which of the tensors that they read has, as its
 # last axis, the one that is summed over.
 FACTORS = {
@@ -53,12 +54,11 @@ class Formula:
         )
 
     def over(self, *axes: str) -> "Formula":
-        """Divide by axes; ValueError if a product does not have one."""
+        """Divide by axes, where a product has them."""
         found = []
         for path, some, times in self.lines:
-            letters, number = product(some)
-            left = letters.split("*")
-            for axis in axes:
+            left, number = product(some)
+            for axis in {*axes} & {*left}:
                 left.remove(axis)
             found.append(Line(path, (str(number), *left), times))
         return Formula(found)
@@ -71,9 +71,8 @@ class Formula:
         for _, axes, times in self.lines:
             unit = next((n for n in layers if times % n == 0), 1)
             letters, number = product(axes)
-            terms.setdefault(unit, Counter())[letters] += (
-                number * times // unit
-            )
+            found = terms.setdefault(unit, Counter())
+            found["*".join(letters)] += number * times // unit
         parts = []
         for times, found in sorted(terms.items(), reverse=True):
             some = [term_text(n, letters) for letters, n in found.items()]
@@ -94,7 +93,7 @@ def term_text(number: int, letters: str) -> str:
     return f"{number}{letters}" if number > 1 or not letters else letters
 
 
-def product(axes: Iterable[str]) -> tuple[str, int]:
+def product(axes: Iterable[str]) -> tuple[list[str], int]:
     """Multiply axes: the letters in their order, and a number; a sum is like
     a letter."""
     number, letters = 1, list[str]()
@@ -102,7 +101,7 @@ def product(axes: Iterable[str]) -> tuple[str, int]:
         found = PRODUCT.fullmatch(text)
         number *= int(found[1] or 1) if found else 1
         letters += (found[2] or "").split("*") if found else [f"({text})"]
-    return "*".join(sorted(filter(None, letters), key=place)), number
+    return sorted(filter(None, letters), key=place), number
 
 
 def place(letter: str) -> tuple[int, str]:
@@ -111,21 +110,29 @@ def place(letter: str) -> tuple[int, str]:
 
 
 def axis_size(text: str, sizes: Sizes) -> int:
-    """Work out a product or a sum of letters, at some sizes."""
-    written = re.sub(r"(?<=\d)(?=[^\W\d])", "*", text)
+    """Work out what an axis is called, at some sizes."""
+    rounded = ROUNDED_UP.sub(r"(\1+\2-1)//\2", text)
+    rounded = re.sub("[⌈⌊]", "(", rounded).replace("/", "//")
+    rounded = re.sub("[⌉⌋]", ")", rounded).replace("////", "//")
+    written = re.sub(r"(?<=\d)(?=[^\W\d]|\()", "*", rounded)
     return run_sizes({**sizes, "": f"({written})"})[""]
 
 
 def formula(seen: Trace, runs: Sequence[Sized]) -> Formula:
     """Name the axes of tensors that were found in a model at the sizes of
-    each run of a trace."""
-    calls = seen._calls
-    namer = ShapeNamer([run.sizes for run in calls.runs], calls.given)
+    each run of a trace, in the light of those runs that have all of them."""
+    paths = [path for path, _ in runs[0]]
+    alike = [
+        (run.sizes, [shape for _, shape in some])
+        for run, some in zip(seen._calls.runs, runs)
+        if [path for path, _ in some] == paths
+    ]
+    namer = ShapeNamer([sizes for sizes, _ in alike], seen._calls.given)
+    shapes = zip(*(some for _, some in alike))
+    named = (namer.shape(*each) for each in shapes)
     return folded(
-        (path, tuple(axis.name for axis in namer.shape(*shapes)))
-        for (path, *_), shapes in (
-            (each[0], [shape for _, shape in each]) for each in zip(*runs)
-        )
+        (path, tuple(axis.name for axis in shape))
+        for path, shape in zip(paths, named)
     )
 
 
@@ -155,7 +162,9 @@ def flops_formula(seen: Trace) -> Formula:
     """Count what the products of matrices of a run compute."""
     rows = zip(seen.steps, seen.calls().rows)
     return folded(
-        (step.visit.path, axes) for step, row in rows for axes in work(step, row)
+        (step.visit.path, axes)
+        for step, row in rows
+        for axes in work(step, row)
     )
 
 
@@ -185,7 +194,9 @@ def step_data(seen: Trace) -> list[dict[str, Any]]:
         for axes in work(step, row):
             path = LAYER.sub(".*", step.visit.path)
             shape = " ".join(axis.name for axis in row.outputs[0])
-            found[path, row.call, shape, term_text(*product(axes)[::-1])] += 1
+            letters, number = product(axes)
+            done = term_text(number, "*".join(letters))
+            found[path, row.call, shape, done] += 1
     return [
         {
             "path": path,

@@ -72,7 +72,9 @@ def window(config: Any) -> str:
         return ""
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
     some = [kind for kind in kinds if kind.startswith("sliding")]
-    where = "all" if len(some) == len(kinds) else f"{len(some)} of {len(kinds)}"
+    where = (
+        "all" if len(some) == len(kinds) else f"{len(some)} of {len(kinds)}"
+    )
     return f"{width:,} positions in {where} layers" if some else ""
 
 
@@ -153,7 +155,7 @@ def norm_place(seen: Trace) -> str:
             source, goal = visit.given[0].number, visit.makes[0].number
             late = goal in adds
             early = source in summed or source not in made
-            found.add("before after sum".split()[late + (late and early)])
+            found.add(["before", "after", "sum"][late + (late and early)])
     return {
         "before": "before each part",
         "after": "after each part",

@@ -1,0 +1,20 @@
+"""The command `card`: a model of transformers, from its configuration."""
+
+from argparse import Namespace
+
+from shapewatch.cards.card import measure
+from shapewatch.cards.configs import read_plan
+from shapewatch.commands.checking import write_text
+
+
+def print_card(args: Namespace) -> None:
+    """Print the card of a model of transformers, built from its configuration
+    without weights: its sizes, its parts, its modules, and what it costs, as
+    formulas. It takes some seconds; a hundred layers of experts, minutes."""
+    card = measure(read_plan(args.config))
+    if args.html:
+        from shapewatch.cards.page import page_html
+
+        write_text(args.html, page_html(card.data()), "Card")
+    else:
+        print(card)
