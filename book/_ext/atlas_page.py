@@ -23,43 +23,44 @@ from packages import BOOK, ROOT
 sys.path.append(str(ROOT))
 from shapewatch.cards.page import card_html
 
-OWN, OWN_NAME = "translator", "The translator of chapter 12"
-OWN_PAGE = "chapters/12_the_whole_model"
-HEADING = re.compile(
+OURS, OUR_NAME = "translator", "The translator of chapter 12"
+OUR_PAGE = "chapters/12_the_whole_model"
+TITLE_LINE = re.compile(
     r"^#+ (?P<head>.+)|"
     r'^<details [^>]*id="(?P<id>[^"]+)">\n<summary>(?P<summary>.*)</summary>',
     re.MULTILINE,
 )
 COLUMNS = {
     "year": lambda data: str(data.get("year", "")),
-    "parameters": lambda data: cost(data, "parameters"),
+    "parameters": lambda data: costs_of(data, "parameters"),
     "heads": lambda data: f"{data['sizes']['H']:,}",
-    "of keys and values": lambda data: keys_of(data),
+    "heads of keys": lambda data: keys_of(data),
     "window": lambda data: data["parts"].get("window", "none"),
     "feed-forward": lambda data: feed_of(data["parts"]),
-    "cache a word": lambda data: cost(data, "cache") or "none",
+    "cache a word, bytes": lambda data: costs_of(data, "cache a word"),
 }
-# What a tree is written with for the eye; the page's script puts colours back.
+# What colours a tree and has its sizes; the page's script puts colours back.
 TREE_MARKS = re.compile(r"<sub>\d+</sub>|</?(var|b|span)\b[^>]*>")
 MODEL = """\
 <p>{made}{news} Source: {source}. Built as <code>{kind}</code>.</p>
 {card}
-<p class="ways-on"><a href="resize.html" data-preset="{preset}">Open in Resize</a>
-<button type="button" hidden data-compare="{place}">Beside chapter 12’s</button>
-</p>"""
+<p class="ways-on">
+<a href="resize.html" data-preset="{preset}">Open in Resize</a>
+<button type="button" hidden data-compare="{place}">Beside chapter 12’s\
+</button></p>"""
 
 
 @cache
 def models() -> dict[str, dict[str, Any]]:
     """Read what was measured, by year, the book's own model first."""
     found = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
-    found[OWN] = {"name": OWN_NAME} | found[OWN]
+    found[OURS] = {"name": OUR_NAME} | found[OURS]
     years = {name: data.get("year", 0) for name, data in found.items()}
     return {name: found[name] for name in sorted(found, key=years.get)}
 
 
 @cache
-def explained() -> dict[str, dict[str, str]]:
+def explanations() -> dict[str, dict[str, str]]:
     """Read what explains each kind of a part."""
     file = BOOK / "_tools" / "atlas_links.toml"
     return tomllib.loads(file.read_text("utf8"))
@@ -72,13 +73,13 @@ def headings(page: str) -> dict[str, str]:
     return {
         found["id"] or nodes.make_id(found["head"]): found["head"]
         or found["summary"]
-        for found in HEADING.finditer(text)
+        for found in TITLE_LINE.finditer(text)
     }
 
 
 def targets(part: str, text: str) -> Iterator[str]:
     """Give what explains a kind of a part."""
-    for pattern, target in explained().get(part, {}).items():
+    for pattern, target in explanations().get(part, {}).items():
         if re.search(pattern, text):
             yield target
 
@@ -96,14 +97,15 @@ def target_html(target: str, uri: Callable[[str], str]) -> str:
     )
 
 
-def cost(data: dict[str, Any], name: str) -> str:
-    """Give what a row of a card says, without its formula; of several, all."""
+def costs_of(data: dict[str, Any], name: str) -> str:
+    """Give the number in a row of a card, or in several: what the cache keeps
+    of a word written, and of one read."""
     found = [
-        text.partition(" = ")[0] + head.removeprefix(f"{name} a word")
+        text.split(" ")[0] + head.removeprefix(name)
         for head, text in data["rows"]
-        if head.startswith(name)
+        if head in (name, f"{name} written", f"{name} read")
     ]
-    return ", ".join(found)
+    return ", ".join(found) or "none"
 
 
 def keys_of(data: dict[str, Any]) -> str:
@@ -132,7 +134,7 @@ class Atlas(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         if self.arguments == ["table"]:
-            return [nodes.raw("", table(), format="html")]
+            return [nodes.raw("", models_table(), format="html")]
         builder, here = self.env.app.builder, self.env.docname
         return [
             section(name, data, lambda to: builder.get_relative_uri(here, to))
@@ -140,7 +142,7 @@ class Atlas(SphinxDirective):
         ]
 
 
-def table() -> str:
+def models_table() -> str:
     """Write a row for each model, whose name leads to its card."""
     head = "".join(f'<th scope="col">{x}</th>' for x in ("model", *COLUMNS))
     rows = []
@@ -162,7 +164,7 @@ def section(
 ) -> nodes.section:
     """Make the section of a model: where it is from, and its card."""
     place, title = place_of(name), data["name"]
-    found = nodes.section(ids=[place], names=[nodes.fully_normalize_name(title)])
+    found = nodes.section(ids=[place], names=[place])
     found += nodes.title("", title)
     found += nodes.raw("", model_html(name, data, uri), format="html")
     return found
@@ -172,7 +174,7 @@ def model_html(
     name: str, data: dict[str, Any], uri: Callable[[str], str]
 ) -> str:
     """Write what a section says of its model."""
-    parts, own = data["parts"], models()[OWN]["parts"]
+    parts, own = data["parts"], models()[OURS]["parts"]
     said = {
         part: " ".join(
             target_html(target, uri)
@@ -186,8 +188,8 @@ def model_html(
         kind=data["class"],
         news=escape(data.get("news", "")),
         card=card_html(shown, said, own),
-        preset=name if name != OWN else "tiny_translator",
-        place=f"{OWN},{place_of(name)}",
+        preset=name if name != OURS else "tiny_translator",
+        place=f"{OURS},{place_of(name)}",
         **origin(data, uri),
     )
 
@@ -195,24 +197,25 @@ def model_html(
 def origin(data: dict[str, Any], uri: Callable[[str], str]) -> dict[str, str]:
     """Say who made a model and when, and where it is published."""
     if "maker" not in data:
-        place, words = f"{uri(OWN_PAGE)}", "chapter 12"
+        place, words = f"{uri(OUR_PAGE)}", "chapter 12"
         return {"made": "", "source": f'<a href="{place}">{words}</a>'}
     link = f'<a href="{escape(data["url"])}">{escape(data["source"])}</a>'
     return {"made": f"{data['maker']}, {data['year']}. ", "source": link}
 
 
 def with_published(data: dict[str, Any]) -> list[list[str]]:
-    """Put what is published beside what was measured."""
-    rows = []
-    names = {"parameters": "published", "of these": "published active"}
-    for name, text in data["rows"]:
-        rows.append([name, text])
-        said = data.get(names.get(name.partition(",")[0], ""), "")
-        counted = data.get("counted") if name == "parameters" else ""
-        if said:
-            more = f" ({counted})" if counted else ""
-            rows.append([f"{name}, as published", said + more])
-    return rows
+    """Put what is published below what was measured."""
+    rows = [[*row] for row in data["rows"]]
+    if not data.get("published"):
+        return rows
+    active, counted = data.get("published active"), data.get("counted")
+    said = [
+        data["published"],
+        f", {active} of them at work for a word" * bool(active),
+        f" ({counted})" * bool(counted),
+    ]
+    last = max(i for i, (name, _) in enumerate(rows) if "parameters" in name)
+    return [*rows[: last + 1], ["published", "".join(said)], *rows[last + 1 :]]
 
 
 class AtlasRole(SphinxRole):

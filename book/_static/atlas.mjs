@@ -22,8 +22,8 @@ function cardOf(card) {
 }
 
 /** Copy what is in an element into a cell of a table. */
-function cellOf(tag, from, missing = "none") {
-  const cell = element(tag, "", from ? "" : missing);
+function cellOf(tag, from) {
+  const cell = element(tag, "", from ? "" : "–");
   if (from) cell.append(...from.cloneNode(true).childNodes);
   return cell;
 }
@@ -73,11 +73,12 @@ function choose(names) {
 }
 
 /** Take up what the address asks for; one that is about something else leaves
- * the choice as it is, and without any it is the first two. */
+ * the choice as it is, and without any it is the first and the last. */
 function takeUp() {
   const wanted = asked(location.hash, [...cards.keys()]);
   const fresh = !location.hash || !page.both.firstChild && !wanted;
-  const names = wanted?.names ?? (fresh ? [...cards.keys()] : selects.map(({ value }) => value));
+  const ends = [...cards.keys()].filter((_, i, all) => i % (all.length - 1) === 0);
+  const names = wanted?.names ?? (fresh ? ends : selects.map(({ value }) => value));
   selects.forEach((select, i) => { select.value = names[i]; });
   show(wanted?.unknown);
 }

@@ -78,18 +78,18 @@ class Card:
         ]
         if self.active.lines != of.lines:
             active = self.active.value(self.run)
-            found.append(("of these, at work for a word", f"{active:,}"))
+            found.append(("parameters at work for a word", f"{active:,}"))
         return [*found, self.work(), *self.memory()]
 
     def work(self) -> tuple[str, str]:
-        """Say what is computed for a word, in a text of 1,000, or in a run."""
+        """Say what is computed for a word of a long text, or in a run."""
         flops = self.flops.over("B", *self.word)
         sizes = self.run | dict.fromkeys(self.word, WORDS)
         used = LETTERS.findall(flops.text)
         long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
+        many = f"{short(flops.value(sizes))} at {', '.join(long)}"
         each = "word" if self.word else "run"
-        head = ", ".join([f"FLOPs a {each}", *long])
-        return head, f"{short(flops.value(sizes))} = {flops.text}"
+        return f"FLOPs a {each}", f"{many} = {flops.text}"
 
     def memory(self) -> list[tuple[str, str]]:
         """Say what the cache keeps of a word that is written, and of one that

@@ -10,7 +10,8 @@ from typing import Any
 STYLE_FOLDER = Path(__file__).parents[1] / "tracing" / "style"
 SHEETS = "trace.css", "card.css"
 # What is counted by each size that a formula has.
-COUNTS = {
+SIZE_WORDS = {
+    "layers": "",
     "B": "sentences",
     "S": "positions that are read",
     "T": "positions that are written",
@@ -22,6 +23,7 @@ COUNTS = {
     "C": "channels of a word",
     "F": "hidden channels, feed-forward",
     "V": "words in the vocabulary",
+    "max_len": "positions in the table",
     "experts": "experts in a layer",
     "top_k": "experts at work for a word",
     "idle": "experts that rest",
@@ -69,7 +71,10 @@ def card_html(
     `links` has of it, as HTML.
     """
     sizes = {"layers": data["layers"]} | data["sizes"]
-    counts = "".join(size_html(name, n) for name, n in sizes.items())
+    names = [*SIZE_WORDS, *sizes]
+    counts = "".join(
+        size_html(name, sizes[name]) for name in sorted(sizes, key=names.index)
+    )
     kinds = parts_html(data["parts"], links or {}, own)
     costs = "".join(
         row_html(name, cost_html(text))
@@ -77,7 +82,7 @@ def card_html(
         if name != "sizes" and name not in data["parts"]
     )
     return (
-        f'<div class="card-of">{picture_of(data)}<dl>{counts}</dl>'
+        f'<div class="card-of"><div>{picture_of(data)}<dl>{counts}</dl></div>'
         f"<table><tbody>{kinds}</tbody><tbody>{costs}</tbody></table>"
         f"<details><summary>Its modules, and the shapes that they read and "
         f"make</summary>{data['tree']}</details></div>"
@@ -93,7 +98,7 @@ def picture_of(data: Mapping[str, Any]) -> str:
 
 def size_html(name: str, n: int) -> str:
     """Write a size: its name, and what it counts."""
-    said = COUNTS.get(name, "")
+    said = SIZE_WORDS.get(name, "")
     what = f" <span>{said}</span>" if said else ""
     return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
 
@@ -107,11 +112,11 @@ def parts_html(
     names: Iterable[str] = {**(own or {}), **parts}
     rows = []
     for name in names:
-        text, said = escape(parts.get(name, "none")), links.get(name, "")
+        text = escape(parts.get(name, "none"))
         other = own is not None and own.get(name) != parts.get(name)
         if other:
-            mark = '<b title="other than in chapter 12">≠</b>'
-            text = f"{text} <small>{mark} differs{': ' * bool(said)}{said}</small>"
+            said = ": ".join(filter(None, ["differs", links.get(name)]))
+            text += f" <small><b>≠</b> {said}</small>"
         rows.append(row_html(name, text, ' class="other"' * other))
     return "".join(rows)
 
@@ -124,6 +129,8 @@ def row_html(name: str, text: str, kind: str = "") -> str:
 def cost_html(text: str) -> str:
     """Write a cost: how much, and the formula in letters of axes."""
     value, equals, formula = text.partition(" = ")
+    if not equals:
+        return escape(text)
     return f"<b>{escape(value)}</b>{equals}{letters_html(formula)}"
 
 

@@ -1,0 +1,145 @@
+"""The page of models that one has heard of: each has a card, each difference
+is explanations, and the address says which two stand side by side."""
+
+import re
+import sys
+import tomllib
+
+import pytest
+from atlas_page import (
+    OURS,
+    explanations,
+    headings,
+    model_html,
+    models,
+    models_table,
+    place_of,
+    targets,
+)
+from playwright.sync_api import expect
+
+from tests.helpers.project import ROOT, run
+from tests.helpers.scripts import answer
+
+BOOK = ROOT / "book"
+MODULES = [BOOK / "_static" / "besides.mjs"]
+OTHERS = [name for name in models() if name != OURS]
+PAGE = "book/atlas.html"
+BOTH = "#atlas thead th"
+
+
+def shown(name: str) -> str:
+    """What the section of a model has, with links as on the page."""
+    return model_html(name, models()[name], lambda page: f"../{page}.html")
+
+
+def test_every_model_that_is_listed_is_measured_and_stands_in_the_table():
+    listed = tomllib.loads((BOOK / "_tools" / "atlas.toml").read_text("utf8"))
+    assert set(OTHERS) == set(listed)
+    linked = re.findall('<a href="#([^"]*)">', models_table())
+    assert linked == [place_of(name) for name in models()]
+    years = [models()[name]["year"] for name in OTHERS]
+    assert years == sorted(years)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_card_has_its_source_and_its_costs_beside_what_is_published(name):
+    data, html = models()[name], shown(name)
+    assert f'href="{data["url"]}"' in html
+    assert data["published"] in html
+    for row, text in data["rows"]:
+        assert row == "sizes" or f">{row}</th>" in html
+        assert row != "parameters" or text.partition(" = ")[0] in html
+
+
+def test_every_link_leads_to_a_heading():
+    links = [
+        target.partition("#")
+        for kinds in explanations().values()
+        for target in kinds.values()
+        if "#" in target
+    ]
+    assert len(links) > 10
+    assert [x for x in links if x[2] not in headings(x[0])] == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_difference_is_marked_and_explained(name):
+    parts, own = models()[name]["parts"], models()[OURS]["parts"]
+    other = {
+        part: parts.get(part, "none")
+        for part in {**own, **parts}
+        if parts.get(part) != own.get(part)
+    }
+    lines = re.findall('<tr class="other"><th[^>]*>(.*?)<.*?≠', shown(name))
+    assert lines == [*other]
+    assert not [x for x in other.items() if not [*targets(*x)]]
+
+
+def test_the_cards_are_written_without_pytorch():
+    says = "import sys; sys.modules['torch'] = None; sys.path[:0] = {}; {}"
+    use = "import atlas_page as a; [a.model_html(n, d, str) for n, d in " + (
+        "a.models().items()]"
+    )
+    paths = [str(BOOK / "_ext"), str(BOOK / "_tools")]
+    done = run(ROOT, sys.executable, "-c", says.format(paths, use))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "names", "unknown"),
+    [
+        ("#compare=gpt-2,llama-3-8b", ["gpt-2", "llama-3-8b"], []),
+        ("#compare=gpt_2,llama_3_8b", ["gpt-2", "llama-3-8b"], []),
+        ("#compare=gpt-2", ["gpt-2", ""], []),
+        ("#compare=", ["", ""], []),
+        ("#compare=,gpt-2,", ["", "gpt-2"], []),
+        ("#compare=gpt-9,gpt-2", ["", "gpt-2"], ["gpt-9"]),
+        ("#compare=%zz,gpt-2", ["", "gpt-2"], ["%zz"]),
+    ],
+)
+def test_an_address_says_which_two_are_compared(address, names, unknown):
+    known = ["gpt-2", "llama-3-8b"]
+    ask = "([address, known]) => asked(address, known)"
+    found = answer(MODULES, ask, [address, known])
+    assert found == {"names": names, "unknown": unknown}
+
+
+def test_an_address_may_be_about_something_else():
+    ask = "(all) => all.map((address) => asked(address, []))"
+    assert answer(MODULES, ask, ["", "#gpt-2", "#preset=gpt_2"]) == [None] * 3
+
+
+def test_rows_of_two_cards_stand_beside_each_other():
+    left = [["H", "3"], ["D", "4"], ["window", "none"]]
+    right = [["H", "3"], ["groups", "2"], ["D", "8"]]
+    ask = "([left, right]) => besides(left, right)"
+    assert answer(MODULES, ask, [left, right]) == [
+        {"name": "H", "differs": False},
+        {"name": "groups", "differs": True},
+        {"name": "D", "differs": True},
+        {"name": "window", "differs": True},
+    ]
+
+
+@pytest.mark.full
+def test_a_reader_chooses_two_and_goes_back_and_forward(visit):
+    page = visit(f"{PAGE}#compare=gpt-2,nobody").page
+    said = page.locator("#atlas [role=status]")
+    expect(said).to_have_text("There is no card “nobody”. Choose two models.")
+    page.get_by_label("with").focus()
+    page.keyboard.type("Llama 3")
+    expect(page.locator(BOTH)).to_have_text(["GPT-2 (small)", "Llama 3 8B"])
+    page.get_by_label("with").select_option("t5-base")
+    assert page.url.endswith("#compare=gpt-2,t5-base")
+    page.go_back()
+    expect(page.locator(BOTH)).to_have_text(["GPT-2 (small)", "Llama 3 8B"])
+    page.go_forward()
+    expect(page.locator(BOTH)).to_have_text(["GPT-2 (small)", "T5 base"])
+    differ = page.locator("#atlas tr.other")
+    expect(said).to_contain_text(f"{differ.count()} of ")
+    card = page.locator("#mistral-7b")
+    card.get_by_role("button").click()
+    expect(page.locator(BOTH).last).to_have_text("Mistral 7B v0.1")
+    link = card.get_by_role("link", name="Open in Resize")
+    assert link.get_attribute("href").endswith("#preset=mistral_7b")
