@@ -84,7 +84,7 @@ def resize_data() -> dict[str, Any]:
     }
 
 
-def json_text(data: Any) -> str:
+def script_data(data: Any) -> str:
     """Write data as JSON, as short as can be."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
@@ -109,7 +109,7 @@ class Script(NamedTuple):
         files = [FOLDER / f"{name}.mjs" for name in self.engine.split()]
         files += [STATIC / f"{name}.mjs" for name in self.modules.split()]
         known = (
-            f"const {name} = {json_text(found)};\n"
+            f"const {name} = {script_data(found)};\n"
             for name, found in self.data().items()
         )
         whole = "".join(known) + join_modules(files)
