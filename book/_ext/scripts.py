@@ -39,7 +39,7 @@ addEventListener("load", () => document.head.append(Object.assign(
 document.createElement("script"), {{ src: "{}" }})));"""
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
-COUNTED = "dims layers steps parameters cache"  # of a card
+CARD_KEYS = "dims layers steps parameters cache"  # of a card
 LETTER, QUESTION = 'class="axis', "data-shape="
 LEGEND = """\
 <details class="axes"{state}>
@@ -67,7 +67,7 @@ def cards() -> dict[str, Any]:
     """Read what is counted of the models of the atlas, without their trees;
     which parameters work for a word only where others rest."""
     return {
-        name: {x: card[x] for x in COUNTED.split()}
+        name: {x: card[x] for x in CARD_KEYS.split()}
         | ({"active": card["active"]} if "top_k" in card["dims"] else {})
         | {"window": card["parts"].get("window", "")}
         for name, card in stored("atlas.json", less="translator").items()
@@ -80,7 +80,7 @@ def resize_data() -> dict[str, Any]:
     return {
         "presets": stored("sizes.json"),
         "models": {name: card["name"] for name, card in atlas.items()},
-        "cardsFile": versioned("cards.js"),
+        "cardsFile": with_version("cards.js"),
     }
 
 
@@ -89,7 +89,7 @@ def script_data(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def versioned(file: str) -> str:
+def with_version(file: str) -> str:
     """Add to the name of a script what changes with it, so that no browser
     takes an old one."""
     text = SCRIPTS[file].text().encode()
@@ -158,7 +158,7 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
     panels = doctree.findall(nodes.raw) if doctree else []
     for file in dict.fromkeys(panel.get("explorer") for panel in panels):
         if file:
-            place = context["pathto"](f"_static/{versioned(file)}", 1)
+            place = context["pathto"](f"_static/{with_version(file)}", 1)
             app.add_js_file(None, body=FETCH.format(place))
             app.add_css_file(STYLE.name)
             app.add_css_file("panels.css")

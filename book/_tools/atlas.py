@@ -48,7 +48,7 @@ class OwnPlan:
         return build_preset(self.config, **sizes, n_layers=layers)
 
 
-def entry(name: str, model: dict[str, Any]) -> dict[str, Any]:
+def card_of(name: str, model: dict[str, Any]) -> dict[str, Any]:
     """Measure a model of the atlas, and say what is published of it."""
     kind = getattr(load_transformers(), model["model"])
     card = measure(Plan(kind, model["config"]))
@@ -68,7 +68,7 @@ def main(names: list[str]) -> int:
     }
     for name, model in models.items():
         stays = name in known and name not in again
-        found[name] = known[name] if stays else entry(name, model)
+        found[name] = known[name] if stays else card_of(name, model)
         print(name, flush=True)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     if compares:

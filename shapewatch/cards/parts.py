@@ -13,9 +13,9 @@ from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.tracer import Trace
 
 LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
-POSITION_NAMES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
+PLACE_TABLES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
 QUERY_NORM = re.compile(r"\b[qk]_?(layer)?norm")
-SUM_NAMES = "__add__", "add", "__iadd__", "add_"
+ADDITIONS = "__add__", "add", "__iadd__", "add_"
 
 
 def part_kinds(seen: Trace, config: Any = None) -> dict[str, str]:
@@ -83,7 +83,7 @@ def positions(model: nn.Module) -> str:
     learned = {
         weight.requires_grad
         for path, weight in model.named_parameters()
-        if POSITION_NAMES.search(path)
+        if PLACE_TABLES.search(path)
     }
     found = {
         "turned queries and keys": any("Rotary" in x for x in kinds),
@@ -166,7 +166,7 @@ def norm_place(seen: Trace) -> str:
 def is_sum(step: Step) -> bool:
     """Whether a step adds two tensors of one shape."""
     shapes = {mark.shape for mark in step.reads}
-    return step.name in SUM_NAMES and len(step.reads) == 2 and len(shapes) == 1
+    return step.name in ADDITIONS and len(step.reads) == 2 and len(shapes) == 1
 
 
 def feed_forward(seen: Trace) -> str:
