@@ -1,5 +1,6 @@
 """A card of a model: its sizes, its parts, its costs and its modules."""
 
+import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -104,7 +105,8 @@ class Card:
             if own.lines:
                 own = own.over("B", letter)
                 size = own.value(self.run) * BYTES
-                text = f"({own.text})" if " + " in own.text else own.text
+                plain = re.sub(r"\(.*\)", "", own.text)  # a sum, or its parts?
+                text = f"({own.text})" if " + " in plain else own.text
                 text = f"{size:,} bytes = {BYTES} bytes × {text}"
                 found.append((f"cache a word{what * both}", text))
         return found
