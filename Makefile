@@ -9,8 +9,8 @@ HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
   zoo lint format notebooks transformer corpus results bench font picture poster \
-  weights sizes atlas preview prints repository version dist release browser answers \
-  alarm clean
+  weights sizes atlas atlas-poster preview prints repository version dist \
+  release browser answers alarm clean
 
 help:
 	@echo "make book       build the HTML book in _build/html"
@@ -196,6 +196,10 @@ poster: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py poster
 	@mkdir -p _build
 	@cp book/_static/poster.pdf _build
+
+# From what `make atlas` has measured.
+atlas-poster: .venv/all.done
+	@$(HERE) $(BIN)/python book/_tools/atlas_poster.py
 
 preview: .venv/all.done book
 	@$(HERE) $(BIN)/python book/_tools/stored_pictures.py preview

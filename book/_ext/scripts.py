@@ -16,9 +16,10 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -38,6 +39,7 @@ addEventListener("load", () => document.head.append(Object.assign(
 document.createElement("script"), {{ src: "{}" }})));"""
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
+COUNTED = "dims layers steps parameters cache"  # of a card
 LETTER, QUESTION = 'class="axis', "data-shape="
 LEGEND = """\
 <details class="axes"{state}>
@@ -55,47 +57,84 @@ data-name="{name}" data-means="{means}">
 </div>"""
 
 
+def stored(file: str, less: str = "") -> dict[str, Any]:
+    """Read a file of data, less some of it."""
+    data = json.loads((STATIC / file).read_text("utf8"))
+    return {x: data[x] for x in data if x not in less.split()}
+
+
+def cards() -> dict[str, Any]:
+    """Read what is counted of the models of the atlas, without their trees;
+    which parameters work for a word only where others rest."""
+    return {
+        name: {x: card[x] for x in COUNTED.split()}
+        | ({"active": card["active"]} if "top_k" in card["dims"] else {})
+        | {"window": card["parts"].get("window", "")}
+        for name, card in stored("atlas.json", less="translator").items()
+    }
+
+
+def resize_data() -> dict[str, Any]:
+    """Give the presets of the book, and say which models the atlas has."""
+    atlas = stored("atlas.json", less="translator")
+    return {
+        "presets": stored("sizes.json"),
+        "models": {name: card["name"] for name, card in atlas.items()},
+        "cardsFile": versioned("cards.js"),
+    }
+
+
+def script_data(data: Any) -> str:
+    """Write data as JSON, as short as can be."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def versioned(file: str) -> str:
+    """Add to the name of a script what changes with it, so that no browser
+    takes an old one."""
+    text = SCRIPTS[file].text().encode()
+    return f"{file}?v={hashlib.sha256(text).hexdigest()[:8]}"
+
+
 class Script(NamedTuple):
     """What a script is made of: modules of the book's, those of the explorer
-    before them, and a file whose data they find by a name, less some of it."""
+    before them, and data that they find by its names."""
 
     modules: str
     engine: str = ""
-    name: str = ""
-    data: str = ""
-    less: str = ""
+    data: Callable[[], dict[str, Any]] = dict
 
     def text(self) -> str:
         """Join all of it."""
         files = [FOLDER / f"{name}.mjs" for name in self.engine.split()]
         files += [STATIC / f"{name}.mjs" for name in self.modules.split()]
-        known = ""
-        if self.name:
-            data = json.loads((STATIC / self.data).read_text("utf8"))
-            kept = {x: data[x] for x in data if x not in self.less.split()}
-            text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-            known = f"const {self.name} = {text};\n"
-        whole = known + join_modules(files)
+        known = (
+            f"const {name} = {script_data(found)};\n"
+            for name, found in self.data().items()
+        )
+        whole = "".join(known) + join_modules(files)
         return f'(() => {{\n"use strict";\n{whole}}})();\n'
 
 
 ENGINE = "tensor parameters parts model translate elements sentences"
 FOR_BUGS = " bugs sums steps grid checks"
 BASICS = "translator alignment"
-NUMBERS = "translator", "translator.json"
 SCRIPTS = {
     "letters.js": Script("letters"),
     "predict.js": Script("shapes predict"),
-    "landing.js": Script(f"{BASICS} landing", ENGINE, *NUMBERS, "tests bugs"),
+    "landing.js": Script(
+        f"{BASICS} landing",
+        ENGINE,
+        lambda: {"translator": stored("translator.json", "tests bugs")},
+    ),
     "play.js": Script(
         f"{BASICS} attending inside hunt lamps play",
         ENGINE + FOR_BUGS,
-        *NUMBERS,
-    ),
-    "resize.js": Script(
-        "written sliders resize", "sizes", "presets", "sizes.json"
+        lambda: {"translator": stored("translator.json")},
     ),
     "atlas.js": Script("written besides atlas"),
+    "cards.js": Script("cards", data=lambda: {"cards": cards()}),
+    "resize.js": Script("written sliders resize", "sizes", resize_data),
 }
 PANELS = dict.fromkeys(("play", "bugs", "inside"), "play.js")
 PANELS |= {name: f"{name}.js" for name in ("landing", "resize", "atlas")}
@@ -119,10 +158,8 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
     panels = doctree.findall(nodes.raw) if doctree else []
     for file in dict.fromkeys(panel.get("explorer") for panel in panels):
         if file:
-            place = context["pathto"](f"_static/{file}", 1)
-            text = SCRIPTS[file].text().encode()
-            state = hashlib.sha256(text).hexdigest()[:8]
-            app.add_js_file(None, body=FETCH.format(f"{place}?v={state}"))
+            place = context["pathto"](f"_static/{versioned(file)}", 1)
+            app.add_js_file(None, body=FETCH.format(place))
             app.add_css_file(STYLE.name)
             app.add_css_file("panels.css")
     body = context.get("body", "")

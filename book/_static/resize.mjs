@@ -1,16 +1,18 @@
 /* Sliders for the sizes of a preset, and all that follows from them. What it
  * computes with is tformer_lite/explorer/sizes.mjs; `presets` (sizes.json) has the
- * formulas that book/_tools/sizes.py has found and tried. */
-import { Costs, withChannels } from "./sizes.mjs";
+ * formulas that book/_tools/sizes.py has found and tried. `models` has the names
+ * of the atlas's models, whose cards are fetched from `cardsFile` if one is asked
+ * for. */
+import { Costs } from "./sizes.mjs";
 import { Sliders } from "./sliders.mjs";
 import { bytes, count, element, marked, times } from "./written.mjs";
 
-// What each kind is called, how much it is, and of what.
+// What each kind is called, how much it is, of what, and what it is otherwise.
 const KINDS = {
-  parameters: ["Parameters", (n) => n.toLocaleString("en"), () => "numbers in the model"],
+  parameters: ["Parameters", (n) => n.toLocaleString("en"), working],
   flops: ["Work", (n) => count(n / 2), (n) => `multiply-adds\n${count(n)} FLOPs`],
-  activations: ["Activations", bytes, () => "kept by training"],
-  cache: ["Cache", bytes, () => "kept by writing"],
+  activations: ["Activations", bytes, () => "kept by training", "not counted"],
+  cache: ["Cache", bytes, () => `kept by writing\n${costs.width} bytes a number`, "none"],
 };
 const SHORT = {
   parameters: (n) => `${count(n)} parameters`, flops: (n) => `${count(n)} FLOPs`,
@@ -20,6 +22,8 @@ const page = Object.fromEntries(
   [...document.querySelectorAll("#resize [data-part]")].map((e) => [e.dataset.part, e]));
 
 const sliders = new Sliders(page.sliders, page.error, changed);
+const here = document.currentScript?.src;
+let atlas = null; // its cards, once they are asked for
 let costs = null; // of the preset that is shown
 let updates = []; // what a change of a size does: in which fold, and what
 
@@ -27,6 +31,15 @@ let updates = []; // what a change of a size does: in which fold, and what
 function say(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
+
+/** Say how many of the parameters work for a word, where some experts rest. */
+function working(n, every) {
+  const active = costs.total("active", every);
+  return active ? `numbers in the model,\n${count(active)} work for a word` : "numbers in the model";
+}
+
+/** List the kinds that were counted of the preset. */
+const counted = () => Object.keys(KINDS).filter((kind) => costs.kinds.includes(kind));
 
 let due = 0;
 let later = 0;
@@ -41,7 +54,7 @@ function changed() {
 
 /** Show all numbers at these sizes; in a fold, when it is open. */
 function show() {
-  const every = withChannels(sliders.sizes);
+  const every = costs.every(sliders.sizes);
   for (const [fold, update] of updates) if (!fold || fold.open) update(every);
 }
 
@@ -51,26 +64,28 @@ function remember() {
     .filter(([name, size]) => size !== sliders.own[name]);
   const state = new URLSearchParams([["preset", page.preset.value], ...moved]);
   history.replaceState(null, "", `#${state}`);
-  const totals = costs.totals(withChannels(sliders.sizes));
-  say(page.said, Object.keys(KINDS).map((kind) => SHORT[kind](totals[kind])).join(", "));
+  const totals = costs.totals(costs.every(sliders.sizes));
+  say(page.said, counted().map((kind) => SHORT[kind](totals[kind])).join(", "));
 }
 
 /** Show the four totals, each beside the preset's own. */
 function showTotals() {
-  const before = costs.totals(withChannels(sliders.own));
-  page.totals.replaceChildren(...Object.entries(KINDS).map(([kind, [title, written, means]]) => {
-    const total = element("b");
+  const before = costs.totals(costs.every(sliders.own));
+  page.totals.replaceChildren(...Object.entries(KINDS).map(([kind, [title, written, means, none]]) => {
+    const total = element("b", "", none);
     const [unit, compared, letters] = [0, 0, 0].map(() => element("span"));
-    const needed = costs.dependsOn(kind);
-    const names = Object.keys(sliders.own).filter((name) => needed.has(name));
-    letters.append("depends on ", ...names.flatMap((name) => [...marked(name), " "]));
-    updates.push([null, (every) => {
-      const now = costs.total(kind, every);
-      const same = now === before[kind];
-      say(total, written(now));
-      say(unit, means(now));
-      say(compared, same ? "as the preset" : `${times(now, before[kind])} the preset’s`);
-    }]);
+    if (kind in before) {
+      const needed = costs.dependsOn(kind);
+      const names = Object.keys(sliders.own).filter((name) => needed.has(name));
+      letters.append("depends on ", ...names.flatMap((name) => [...marked(name), " "]));
+      updates.push([null, (every) => {
+        const now = costs.total(kind, every);
+        const same = now === before[kind];
+        say(total, written(now));
+        say(unit, means(now, every));
+        say(compared, same ? "as the preset" : `${times(now, before[kind])} the preset’s`);
+      }]);
+    }
     const [box, about] = [element("div"), element("dd")];
     about.append(total, unit, compared, letters);
     box.append(element("dt", "", title), about);
@@ -82,27 +97,28 @@ function showTotals() {
  * also with half as many channels each, so that C stays. */
 function showDoubled() {
   const rows = Object.keys(sliders.own).map((name) => [marked(name), () => sliders.doubled(name)]);
+  const { H, D } = sliders.own;
   const heads = [...marked("H"), ", half ", ...marked("D")];
   const finer = () => ({ ...sliders.doubled("H"), D: sliders.sizes.D / 2 });
-  rows.splice(rows.findIndex(([[mark]]) => mark.textContent === "H") + 1, 0, [heads, finer]);
+  if (H && D) rows.splice(Object.keys(sliders.own).indexOf("H") + 1, 0, [heads, finer]);
   const body = element("tbody");
   body.append(...rows.map(([title, doubled]) => {
     const row = element("tr");
     const head = Object.assign(element("th"), { scope: "row" });
     head.append(...title);
-    const cells = Object.keys(KINDS).map(() => element("td"));
+    const cells = counted().map(() => element("td"));
     row.append(head, ...cells);
-    updates.push([page.doubled, (every) => compare(cells, every, withChannels(doubled()))]);
+    updates.push([page.doubled, (every) => compare(cells, every, costs.every(doubled()))]);
     return row;
   }));
-  const titles = Object.values(KINDS).map(([title]) => title);
+  const titles = counted().map((kind) => KINDS[kind][0]);
   page.doubled.querySelector("table")?.remove();
   page.doubled.append(table(["doubled", ...titles], [body]));
 }
 
 /** Say how many times as large the totals are then as they are now. */
 function compare(cells, now, then) {
-  Object.keys(KINDS).forEach((kind, i) => {
+  counted().forEach((kind, i) => {
     const ratio = costs.total(kind, then) / costs.total(kind, now);
     say(cells[i], ratio === 1 ? "same" : `× ${ratio.toFixed(2)}`);
     cells[i].style.setProperty("--share", Math.min((ratio - 1) / 3, 1));
@@ -119,28 +135,35 @@ function table(titles, bodies) {
   return found;
 }
 
-/** Say of which part a module is: a block of a stack, or the first name. */
-function partOf(path) {
-  return path.match(/^\w+\.blocks\.\*/)?.[0] ?? path.match(/^(en|de)coder\.norm/)?.[0]
+/** Say of which part a line is: a block of a stack, or the first name. */
+function partOf({ path }) {
+  return path.match(/^[^*]*\*/)?.[0] ?? path.match(/^(en|de)coder\.norm/)?.[0]
     ?? path.split(".")[0];
 }
 
-/** Say in which sublayer of a block a module is. */
-const sublayerOf = (path) =>
-  path.replace(/^\w+\.blocks\.\*\.?/, "").match(/^norms\.\d|^\w*/)[0];
+/** Say in which sublayer of a block a line is; those that are in a few blocks
+ * alone have a sublayer of their own. */
+const sublayerOf = ({ path, each }) =>
+  path.replace(/^.*\*\.?/, "").match(/^norms\.\d|^\w*/)[0] + (each ? "" : " ");
 
 /** Put steps that follow one another together, by what `key` says of them. */
 function runsOf(steps, key) {
   const runs = [];
   for (const step of steps) {
-    if (runs.at(-1)?.key !== key(step.path)) runs.push({ key: key(step.path), steps: [] });
+    if (runs.at(-1)?.key !== key(step)) runs.push({ key: key(step), steps: [] });
     runs.at(-1).steps.push(step);
   }
   return runs;
 }
 
-/** Show all steps, in parts that fold. */
+/** Show all steps, in parts that fold, and what is in none of them. */
 function showParts() {
+  const keys = new Set(costs.steps.map(partOf));
+  const outside = element("p");
+  updates.push([null, (every) => {
+    const rest = needs("parameters", every, (line) => !keys.has(partOf(line)));
+    say(outside, rest && `Outside these parts: ${rest}.`);
+  }]);
   page.parts.replaceChildren(...runsOf(costs.steps, partOf).map(({ key, steps }) => {
     const fold = element("details");
     const [title, sums, summary] = ["b", "span", "summary"].map((tag) => element(tag));
@@ -150,7 +173,7 @@ function showParts() {
     const name = key.replace(".*", "") || "masks";
     updates.push([null, (every) => {
       say(title, block ? `${name} × ${every.n_layers}` : name);
-      const inside = (path) => key && partOf(path) === key;
+      const inside = (line) => key && partOf(line) === key;
       Object.keys(KINDS).forEach((kind, i) => say(sums.children[i], share(kind, every, inside)));
     }]);
     const bodies = runsOf(steps, block ? sublayerOf : () => "").map((run) => bodyOf(run, key, fold));
@@ -159,12 +182,12 @@ function showParts() {
     fold.append(summary, all);
     fold.addEventListener("toggle", show);
     return fold;
-  }));
+  }), outside);
 }
 
-/** Write what some modules need together; of nothing, nothing. */
-function needs(kind, every, inside) {
-  const total = costs.total(kind, every, inside);
+/** Write what some lines need together; of nothing, nothing. */
+function needs(kind, every, inside, where) {
+  const total = costs.total(kind, every, inside, where);
   return total ? SHORT[kind](total) : "";
 }
 
@@ -184,11 +207,12 @@ function bodyOf({ key, steps }, part, fold) {
     const head = Object.assign(element("th"), { scope: "rowgroup", colSpan: 3 });
     row.append(head);
     body.append(row);
-    const inside = (path) => partOf(path) === part && sublayerOf(path) === key;
+    const inside = (line) => partOf(line) === part && sublayerOf(line) === key;
     updates.push([fold, (every) => {
-      const one = { ...every, n_layers: 1 };
-      const all = Object.keys(KINDS).map((kind) => needs(kind, one, inside)).filter(Boolean);
-      say(head, all.length ? `${key}: ${all.join(", ")}` : key);
+      const all = Object.keys(KINDS).map((kind) => needs(kind, every, inside, "one"));
+      const blocks = steps[0].counted(every);
+      const name = blocks === every.n_layers ? key : `${key.trim()} in ${blocks} blocks`;
+      say(head, [name, all.filter(Boolean).join(", ")].filter(Boolean).join(": "));
     }]);
   }
   body.append(...steps.map((step) => rowOf(step, fold)));
@@ -196,7 +220,8 @@ function bodyOf({ key, steps }, part, fold) {
 }
 
 /** Show a step: its line, its shapes, its work. */
-function rowOf({ call, shapes, flops, text }, fold) {
+function rowOf(step, fold) {
+  const { call, shapes, text } = step;
   const row = element("tr");
   const line = Object.assign(element("th"), { scope: "row" });
   line.append(element("code", "", call));
@@ -206,7 +231,7 @@ function rowOf({ call, shapes, flops, text }, fold) {
   if (text) {
     const number = element("span");
     work.append(...marked(text), element("br"), number);
-    updates.push([fold, (every) => say(number, count(flops(every)))]);
+    updates.push([fold, (every) => say(number, count(step.once(every)))]);
   }
   row.append(line, made, work);
   return row;
@@ -237,27 +262,52 @@ function showParameters() {
   for (const line of costs.lines.parameters) {
     const row = element("tr");
     const name = Object.assign(element("th"), { scope: "row" });
-    const frozen = /^\d+$/.test(line.texts[0]);
+    const frozen = line.path.endsWith(".bert");
     const shape = line.texts.map((text, i) => ({ text, size: line.factors[i] }));
     const [made, all] = [element("td"), element("td")];
     name.append(element("code", "", line.path));
     made.append(frozen ? "never trained" : shapeOf(shape, fold));
     row.append(name, made, all);
     body.append(row);
-    const layers = line.times !== "1";
+    const inside = line.path.includes("*");
     updates.push([fold, (every) => {
-      say(all, (layers ? `${every.n_layers} × ` : "") + count(line.one(every)));
+      say(all, (inside ? `${line.counted(every)} × ` : "") + count(line.once(every)));
     }]);
   }
   fold.querySelector("table")?.remove();
   fold.append(table(["parameter", "shape", "numbers"], [body]));
 }
 
-/** Show a preset, at its own sizes or at others. */
-function choose(name, wanted = {}) {
-  costs = new Costs(presets[name]);
+/** Fetch the cards of the atlas. */
+function fetchCards() {
+  return new Promise((resolve, reject) => {
+    addEventListener("cards", ({ detail }) => resolve(detail), { once: true });
+    const src = new URL(cardsFile, here);
+    document.head.append(
+      Object.assign(document.createElement("script"), { src, onerror: reject }));
+  });
+}
+
+/** Show a preset, at its own sizes or at others; of two that are asked for,
+ * the last. */
+async function choose(name, wanted = {}) {
+  page.preset.value = name;
+  if (!Object.hasOwn(presets, name)) {
+    atlas ??= fetchCards();
+    try {
+      await atlas;
+    } catch {
+      atlas = null;
+      return chooseFirst("The models could not be fetched.");
+    }
+    if (page.preset.value !== name) return;
+  }
+  const preset = presets[name] ?? (await atlas)[name];
+  costs = new Costs(preset);
+  page.window.hidden = !preset.window;
+  page.window.querySelector("span").textContent = preset.window;
   updates = [];
-  sliders.choose(presets[name], wanted);
+  sliders.choose(costs, wanted);
   showTotals();
   showDoubled();
   showParts();
@@ -265,31 +315,45 @@ function choose(name, wanted = {}) {
   changed();
 }
 
+/** Show the book's own model, and say why. */
+async function chooseFirst(why) {
+  await choose("paper_base");
+  page.error.textContent = `${why} This is paper_base.`;
+}
+
 /** Take up a preset and sizes that are written as in an address. */
-function takeUp(text) {
-  const { preset, ...wanted } = Object.fromEntries(new URLSearchParams(text));
-  page.preset.value = preset in presets ? preset : "paper_base";
-  choose(page.preset.value, wanted);
+async function takeUp(text) {
+  const { preset = "paper_base", ...wanted } = Object.fromEntries(new URLSearchParams(text));
+  const there = [presets, models].some((some) => Object.hasOwn(some, preset));
+  await (there ? choose(preset, wanted) : chooseFirst(`There is no preset ${preset}.`));
 }
 
 /** Make all that can be pressed do something. */
-function begin() {
-  page.preset.append(...Object.keys(presets).map((name) => new Option(name, name)));
+async function begin() {
+  const groups = [
+    ["this book", Object.keys(presets).map((name) => [name, name])],
+    ["models you have heard of", Object.entries(models)],
+  ];
+  page.preset.append(...groups.map(([label, options]) => {
+    const group = Object.assign(element("optgroup"), { label });
+    group.append(...options.map(([name, title]) => new Option(title, name)));
+    return group;
+  }));
   page.form.addEventListener("submit", (event) => event.preventDefault());
   page.preset.addEventListener("change", () => choose(page.preset.value));
   page.own.addEventListener("click", () => choose(page.preset.value));
   for (const fold of [page.doubled, page.parameters]) fold.addEventListener("toggle", show);
   for (const button of document.querySelectorAll("button[data-sizes]")) {
     button.hidden = false;
-    button.addEventListener("click", () => {
-      takeUp(button.dataset.sizes);
+    button.addEventListener("click", async () => {
+      await takeUp(button.dataset.sizes);
       const fold = [...page.parts.children].find(({ textContent }) =>
         button.dataset.open && textContent.startsWith(button.dataset.open));
       if (fold) fold.open = true;
       (fold?.firstChild ?? page.preset).focus();
     });
   }
-  takeUp(location.hash.slice(1));
+  await takeUp(location.hash.slice(1));
   document.querySelector("#resize").classList.remove("waiting");
 }
 

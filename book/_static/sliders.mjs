@@ -1,14 +1,29 @@
 /* A slider and a field for each size of a preset. */
 import { element, marked } from "./written.mjs";
 
-// What a size counts, and how far its slider goes.
+// What a size counts, and how far its slider goes, in the order of the page.
 const SIZE = {
   B: ["sentences side by side", 1024],
   T: ["target positions", 16384],
+  side: ["patches along a side", 256],
   S: ["source positions", 16384],
+  kv_heads: ["heads with keys and values", 128],
+  group: ["heads that share keys and values", 128],
   H: ["heads", 128],
   D: ["channels per head", 512],
+  plain_D: ["channels per head that know no place", 512],
+  rope_D: ["channels per head that turn with the place", 512],
+  qk_D: ["channels of a query and a key"],
+  value_D: ["channels of a value", 512],
+  kv_D: ["channels made for a key and a value"],
+  C: ["channels", 65536],
+  q_rank: ["numbers that all queries are made of", 16384],
+  kv_rank: ["numbers that all keys and values are made of", 16384],
   F: ["hidden channels", 65536],
+  top_k: ["experts that work for a word", 128],
+  idle: ["experts that rest", 1024],
+  experts: ["experts to choose from", 1024],
+  expert_F: ["hidden channels of an expert", 65536],
   V: ["words", 262144],
   src_vocab_size: ["source words", 262144],
   max_len: ["positions to learn", 16384],
@@ -24,18 +39,21 @@ export class Sliders {
   }
 
   /** Show a preset's sizes: its own, or those that are wanted, as text. */
-  choose({ sizes, least = {}, most = {} }, wanted = {}) {
-    this.own = sizes;
-    this.limits = Object.fromEntries(Object.keys(sizes).map((name) =>
-      [name, [least[name] ?? 1, most[name] ?? SIZE[name][1]]]));
+  choose(costs, wanted = {}) {
+    const { least, most, follows } = costs;
+    const names = Object.keys(SIZE).filter((name) => name in costs.own);
+    const own = Object.fromEntries(names.map((name) => [name, costs.own[name]]));
+    Object.assign(this, { costs, own, controls: {}, outputs: {} });
+    this.limits = Object.fromEntries(names.map((name) =>
+      [name, [least[name] ?? 1, most[name] ?? Math.max(own[name], SIZE[name][1])]]));
     const given = Object.entries(wanted)
-      .filter(([name, text]) => name in sizes && this.can(name, Number(text)));
+      .filter(([name, text]) => Object.hasOwn(own, name) && this.can(name, Number(text)));
     this.sizes = this.fitting({
-      ...sizes, ...Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
+      ...own, ...Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     });
-    this.controls = {};
-    this.place.replaceChildren(...Object.keys(sizes).map((name) => this.control(name)));
-    this.controls.D.field.parentNode.after(this.channels());
+    const rows = { ...own, ...Object.fromEntries(follows.map(({ name, text }) => [name, text])) };
+    this.place.replaceChildren(...Object.keys(SIZE).filter((name) => name in rows)
+      .map((name) => (name in own ? this.control(name) : this.output(name, rows[name]))));
     this.error.textContent = "";
     this.show();
   }
@@ -49,7 +67,7 @@ export class Sliders {
   /** Make a slider and a field for a size. */
   control(name) {
     const [least, most] = this.limits[name];
-    const means = name === "T" && !this.own.S ? "positions" : SIZE[name][0];
+    const means = this.meaning(name);
     const steps = this.steps(name);
     const field = Object.assign(element("input"), {
       type: "number", id: `size-${name}`, min: least, max: most, inputMode: "numeric",
@@ -71,14 +89,21 @@ export class Sliders {
     return row;
   }
 
-  /** Show C, which follows from H and D. */
-  channels() {
+  /** Say what a size counts; positions are just that where there is no other
+   * sequence. */
+  meaning(name) {
+    const alone = "TS".includes(name) && !("T" in this.own && "S" in this.own);
+    return alone ? "positions" : SIZE[name][0];
+  }
+
+  /** Show a size that follows from others. */
+  output(name, text) {
     const row = element("div", "size");
     const words = element("span");
-    words.append(...marked("C"), " channels: ", ...marked("H*D"));
-    this.width = element("output");
-    this.width.setAttribute("aria-label", "C, channels");
-    row.append(words, this.width);
+    words.append(...marked(name), ` ${this.meaning(name)}: `, ...marked(text));
+    this.outputs[name] = element("output");
+    this.outputs[name].setAttribute("aria-label", `${name}, ${this.meaning(name)}`);
+    row.append(words, this.outputs[name]);
     return row;
   }
 
@@ -111,8 +136,13 @@ export class Sliders {
   }
 
   /** No sentence is longer than the positions that a model has learned: let
-   * the longest grow, or, where that is what moves, the sentences shrink. */
+   * the longest grow, or, where that is what moves, the sentences shrink. As
+   * little do more experts work than there are. */
   fitting(wanted, moved) {
+    if (wanted.top_k > wanted.experts) {
+      const [from, to] = moved === "experts" ? ["experts", "top_k"] : ["top_k", "experts"];
+      return { ...wanted, [to]: wanted[from] };
+    }
     const longest = Math.max(wanted.T, wanted.S ?? 0);
     if (!wanted.max_len || wanted.max_len >= longest) return wanted;
     if (moved !== "max_len") return { ...wanted, max_len: longest };
@@ -127,8 +157,10 @@ export class Sliders {
 
   /** Bring sliders and fields to the sizes. */
   show() {
-    const { H, D } = this.sizes;
-    this.width.textContent = (H * D).toLocaleString("en");
+    const every = this.costs.every(this.sizes);
+    for (const [name, output] of Object.entries(this.outputs)) {
+      output.textContent = every[name].toLocaleString("en");
+    }
     for (const [name, { field, slider, steps }] of Object.entries(this.controls)) {
       const size = this.sizes[name];
       if (Number(field.value) !== size) field.value = size;

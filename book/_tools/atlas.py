@@ -19,12 +19,13 @@ from sizes import build_preset, own_sizes
 
 from shapewatch.cards.card import measure
 from shapewatch.cards.configs import Plan, load_transformers
+from shapewatch.cards.facts import card_data
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 
 MODELS = BOOK / "_tools" / "atlas.toml"
 ATLAS = BOOK / "_static" / "atlas.json"
-OWN = "translator"  # the book's model, which all others differ from
+TRANSLATOR = "translator"  # the book's model, which all others differ from
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ class OwnPlan:
         return build_preset(self.config, **sizes, n_layers=layers)
 
 
-def measured(name: str, model: dict[str, Any]) -> dict[str, Any]:
+def entry(name: str, model: dict[str, Any]) -> dict[str, Any]:
     """Measure a model of the atlas, and say what is published of it."""
     kind = getattr(load_transformers(), model["model"])
     card = measure(Plan(kind, model["config"]))
     published = {x: model[x] for x in model if x not in ("model", "config")}
-    return published | card.data()
+    return published | card_data(card)
 
 
 def main(names: list[str]) -> int:
@@ -61,20 +62,22 @@ def main(names: list[str]) -> int:
     compares, known = names == ["moved"], {}
     if names:
         known = json.loads(ATLAS.read_text("utf8"))
-    again = {*models, OWN} if compares or not names else {*names}
-    found = {OWN: known.get(OWN) or measure(OwnPlan()).data()}
+    again = {*models, TRANSLATOR} if compares or not names else {*names}
+    found = {
+        TRANSLATOR: known.get(TRANSLATOR) or card_data(measure(OwnPlan()))
+    }
     for name, model in models.items():
         stays = name in known and name not in again
-        found[name] = known[name] if stays else measured(name, model)
+        found[name] = known[name] if stays else entry(name, model)
         print(name, flush=True)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     if compares:
-        return int(bool([*map(print, moved(known, json.loads(text)))]))
+        return int(bool([*map(print, differences(known, json.loads(text)))]))
     ATLAS.write_text(text + "\n", "utf8")
     return 0
 
 
-def moved(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+def differences(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     """Say of which model what is no longer as it was stored."""
     for name, card in now.items():
         for key, data in card.items():

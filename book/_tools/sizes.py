@@ -21,9 +21,16 @@ from packages import BOOK
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from shapewatch.tracing import Axis, Row, Trace, flops, trace
+from shapewatch.cards.costs import (
+    Formula,
+    Line,
+    Sized,
+    parameter_shapes,
+    work,
+)
+from shapewatch.tracing import Axis, Trace, flops, trace
 from shapewatch.tracing.axes.names import ShapeNamer, Shapes
-from shapewatch.tracing.axes.sizes import Sizes, run_sizes
+from shapewatch.tracing.axes.sizes import Dims, Sizes, run_sizes
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visits
 from shapewatch.tracing.source.expressions import (
@@ -46,9 +53,8 @@ PRESETS = {
     name: getattr(presets, name) for name in (*PRESET_NAMES, "bert_window")
 }
 BLOCK = re.compile(r"(encoder|decoder)\.blocks\.(\d+)(?=\.|$)")
-PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")
-ORDER = ["B", "H", "T", "S", "D", "C", "F", "V", "src_vocab_size", "max_len"]
-LAYERS = "n_layers"
+BLOCKS = 3  # of the models that are measured
+CHANNELS: Dims = {"C": "H*D"}
 Lines = list[tuple[str, Any]]  # where something is, and what it is there
 Model = tuple[nn.Module, tuple[Tensor, ...]]
 Bytes = list[tuple[str, int]]  # the module that keeps them, and how many
@@ -56,12 +62,6 @@ Bytes = list[tuple[str, int]]  # the module that keeps them, and how many
 
 class NoFormulaError(ValueError):
     """What was measured cannot be written with the letters."""
-
-
-def with_channels(sizes: Sizes) -> Sizes:
-    """Add C, which is H times D, in the order of the letters."""
-    every = sizes | {"C": sizes["H"] * sizes["D"]}
-    return {name: every[name] for name in ORDER if name in every}
 
 
 def probes(names: Sequence[str]) -> list[Sizes]:
@@ -81,8 +81,8 @@ class Finder:
     """Finds formulas in what was measured at some sizes."""
 
     def __init__(self, runs: list[Sizes]):
-        columns = [with_channels(sizes) for sizes in runs]
-        self.dims = ShapeNamer(columns, columns[0] | {"C": "H*D"})
+        columns = [run_sizes({**run, **CHANNELS}) for run in runs]
+        self.dims = ShapeNamer(columns, {**runs[0], **CHANNELS})
 
     def text(self, what: str, numbers: Sequence[Any]) -> str:
         """Write numbers, or the axes of shapes, with the letters: one a run;
@@ -103,40 +103,12 @@ class Finder:
         ]
 
 
-def fold_blocks(what: str, lines: Lines) -> list[tuple[str, str, str]]:
-    """List equal blocks once, with how many times each line is there. The
-    model has three blocks; the first may have more than the others, or less:
-    what all of them read is kept once."""
-    blocks: list[Counter] = [Counter(), Counter(), Counter()]
-    found = []
-    for path, text in lines:
-        if number := BLOCK.match(path):
-            path = BLOCK.sub(r"\1.blocks.*", path)
-            blocks[int(number[2])][path, text] += 1
-        else:
-            found.append((path, text, "1"))
-    first, each, last = blocks
-    if each != last:
-        raise NoFormulaError(f"{what}: the last two blocks differ.")
-    for some, times in (
-        (each, LAYERS),
-        (first - each, "1"),
-        (each - first, "-1"),
-    ):
-        found += [(*line, times) for line in some.elements()]
-    return found
-
-
-def product(factors: Iterable[str]) -> tuple[str, int]:
-    """Multiply axes: the letters in their order, and a number."""
-    number, letters = 1, list[str]()
-    for text in factors:
-        found = PRODUCT.fullmatch(text)
-        if not found:
-            raise NoFormulaError(f"{text} is no product of letters.")
-        number *= int(found[1] or 1)
-        letters += found[2].split("*") if found[2] else []
-    return "*".join(sorted(letters, key=ORDER.index)), number
+def fold_blocks(lines: Lines) -> list[tuple[str, str, int]]:
+    """List lines of equal blocks once, with how many there are of each: the
+    first may have more than the others, or less, as what all of them read is
+    kept once."""
+    folded = ((BLOCK.sub(r"\1.blocks.*", path), text) for path, text in lines)
+    return [(*line, times) for line, times in Counter(folded).items()]
 
 
 def shape_texts(path: str, shape: Iterable[Axis]) -> list[str]:
@@ -147,21 +119,13 @@ def shape_texts(path: str, shape: Iterable[Axis]) -> list[str]:
     return [axis.name for axis in shape]
 
 
-def value(text: str, sizes: Sizes) -> int:
-    """Work a formula out."""
-    written = re.sub(r"(?<=\d)(?=[^\W\d])", "*", text)
-    factors = written.replace(" ", ")*(")
-    known = {**with_channels(sizes), **sizes}
-    return run_sizes({**known, "": f"({factors})"})[""]
-
-
 class Needs(NamedTuple):
     """What a model needs at some sizes."""
 
-    parameters: list[tuple[str, tuple[int, ...]]]
+    parameters: Sized
     flops: int
     activations: Bytes
-    cache: Bytes
+    cache: Sized
 
 
 @cache
@@ -207,9 +171,8 @@ def build_preset(
 
 def count_needs(model: nn.Module, *ids: Tensor) -> Needs:
     """Count all four."""
-    named = model.named_parameters()
     return Needs(
-        [(name, tuple(weight.shape)) for name, weight in named],
+        parameter_shapes(model),
         flops(model, *ids)[""].flops,
         activations(model, *ids),
         kept_by_cache(model, *ids),
@@ -235,7 +198,7 @@ def activations(model: nn.Module, *ids: Tensor) -> Bytes:
     return list(kept.values())
 
 
-def kept_by_cache(model: nn.Module, *ids: Tensor) -> Bytes:
+def kept_by_cache(model: nn.Module, *ids: Tensor) -> Sized:
     """List the keys and the values that writing keeps."""
     keeper = cached(model)
     keeper(*ids)
@@ -244,7 +207,7 @@ def kept_by_cache(model: nn.Module, *ids: Tensor) -> Bytes:
         for path, part in keeper.named_modules()
         for name in ("keys", "values")
     )
-    return [(path, x.nbytes) for path, x in found if isinstance(x, Tensor)]
+    return [(n, tuple(x.shape)) for n, x in found if isinstance(x, Tensor)]
 
 
 def frozen_part(model: nn.Module) -> str:
@@ -260,7 +223,7 @@ def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
     """List the steps of a run with their shapes and FLOPs, without the
     checks of the input; what never learns is one step."""
     found: list[dict[str, Any]] = []
-    inside: Counter[str] = Counter()
+    inside: list[tuple[str, ...]] = []
     for step, row in zip(seen.steps, seen.calls().rows):
         path, done = step.visit.path, work(step, row)
         if Path(step.code.co_filename).stem == "checks":
@@ -270,18 +233,19 @@ def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
             continue
         if inside:  # it gives what the next step reads
             found.append(described_step(frozen, line, row.inputs[:1], inside))
-            inside = Counter()
+            inside = []
         found.append(described_step(path, row.call, row.outputs, done))
     return found
 
 
 def described_step(
-    path: str, call: str, shapes: Shapes, done: Counter[str]
+    path: str, call: str, shapes: Shapes, done: list[tuple[str, ...]]
 ) -> dict[str, Any]:
     """Write a step: its module, its line, its shapes and its FLOPs."""
     texts = [shape_texts(path, shape) for shape in shapes]
     found = {"path": path, "call": call, "shapes": texts}
-    return found | ({"flops": work_text(done)} if done else {})
+    sums = Formula([Line(path, axes, 1) for axes in done]).text
+    return found | ({"flops": sums} if done else {})
 
 
 def is_within(path: str, part: str) -> bool:
@@ -298,29 +262,6 @@ def calling_line(step: Step, path: str) -> str:
     return line_text(variable(*spot), expression(*spot))
 
 
-def work(step: Step, row: Row) -> Counter[str]:
-    """Count the FLOPs of a call by the named shapes of what it multiplies:
-    two for each multiply-add, which are as many as its result has numbers,
-    times the axis that is summed over."""
-    reads = [[axis.name for axis in shape] for shape in row.inputs]
-    terms = []
-    if step.name in ("linear", "matmul", "__matmul__"):
-        result = [axis.name for axis in row.outputs[0]]
-        terms = [[*result, reads[0][-1]]]
-    if step.name == "scaled_dot_product_attention":
-        terms = [[*query, reads[-1][-2]] for query in (reads[0], reads[0])]
-    count: Counter[str] = Counter()
-    for term in terms:
-        letters, number = product(["2", *term])
-        count[letters] += number
-    return count
-
-
-def work_text(count: Counter[str]) -> str:
-    """Write FLOPs as a sum of products."""
-    return "+".join(f"{n}{letters}" for letters, n in count.items() if letters)
-
-
 def steps_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """List equal blocks once; of a run of two blocks a stack."""
     blocks: list[list] = [[], []]
@@ -331,7 +272,7 @@ def steps_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
             step["path"] = BLOCK.sub(r"\1.blocks.*", step["path"])
             blocks[int(number[2])].append(step)
         if not number or number[2] == "0":
-            found.append(step | {"times": LAYERS if number else "1"})
+            found.append(step | {"times": BLOCKS if number else 1})
     if blocks[0] != blocks[1]:
         raise NoFormulaError("the steps of two blocks differ.")
     return found
@@ -353,7 +294,7 @@ def own_sizes(name: str, config: Config) -> Sizes:
         dims["max_len"] = config.max_len
     sizes = run_sizes(dims)
     found = {n: sizes[n] for n in LETTERS if n in sizes}
-    return found | {LAYERS: config.n_layers}
+    return found | {"n_layers": config.n_layers}
 
 
 def limits(config: Config) -> dict[str, Sizes]:
@@ -372,23 +313,23 @@ def preset_data(name: str) -> dict[str, Any]:
     """Say all that a page needs to know of a preset."""
     config = PRESETS[name]
     own = own_sizes(name, config)
-    runs = probes([size for size in own if size != LAYERS])
-    models = [build_preset(config, **run, n_layers=3) for run in runs]
+    runs = probes([size for size in own if size != "n_layers"])
+    models = [build_preset(config, **run, n_layers=BLOCKS) for run in runs]
     frozen = frozen_part(models[0][0])
     counts = [
         without(frozen, count_needs(model, *ids)) for model, ids in models
     ]
-    dims = {**with_channels(runs[0]), "C": "H*D"}
+    dims = {**runs[0], **CHANNELS}
     dims.pop("max_len", None)  # no shape of a step has it
     seen = trace(build=partial(build_preset, config), dims=dims)
-    found = {"sizes": own, **limits(config)}
+    found = {"dims": {**own, **CHANNELS}, "layers": BLOCKS, **limits(config)}
     found["steps"] = steps_once(steps_of(seen, frozen))
     return found | formulas(Finder(runs), counts)
 
 
 def without(frozen: str, found: Needs) -> Needs:
     """Make one line of the parameters that never learn."""
-    learned, held = list[tuple[str, tuple[int, ...]]](), 0
+    learned, held = Sized(), 0
     for name, shape in found.parameters:
         if frozen and is_within(name, frozen):
             held += prod(shape)
@@ -403,13 +344,8 @@ def formulas(finder: Finder, counts: list[Needs]) -> dict[str, Any]:
     found = {}
     for what in "parameters", "activations", "cache":
         runs = [getattr(count, what) for count in counts]
-        found[what] = fold_blocks(what, finder.lines(what, runs))
+        found[what] = fold_blocks(finder.lines(what, runs))
     return found
-
-
-def total(lines: Iterable[Sequence[str]], sizes: Sizes) -> int:
-    """Add up what some lines give at some sizes."""
-    return sum(prod(value(text, sizes) for text in line[1:]) for line in lines)
 
 
 def text_of(found: dict[str, Any]) -> str:

@@ -1,21 +1,14 @@
 """A card of a model: its sizes, its parts, its costs and its modules."""
 
-import re
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
 
 import torch
 
 from shapewatch.cards.configs import Plan
-from shapewatch.cards.costs import Formula, Line, costs, product, step_data
-from shapewatch.cards.parts import Parts, parts_of
+from shapewatch.cards.costs import Formula, Line, costs, product
+from shapewatch.cards.parts import part_kinds
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.tracer import Trace, trace
-from shapewatch.tracing.tree.tree import Tree, content_html
-
-BYTES = 2  # of a number, in half precision
-WORDS = 1000  # that a word is given, where its cost depends on them
 
 
 @dataclass(frozen=True)
@@ -30,7 +23,7 @@ class Card:
     name: str
     layers: int
     seen: Trace
-    parts: Parts
+    parts: dict[str, str]
     parameters: Formula
     kept: Formula
     flops: Formula
@@ -69,91 +62,6 @@ class Card:
         axes = [product(line.axes)[0] for line in self.flops.lines]
         return word if all(word in some for some in axes) and not both else ""
 
-    def rows(self) -> list[tuple[str, str]]:
-        """List what the card says, each under its name."""
-        of = self.parameters
-        found = [
-            ("sizes", ", ".join(f"{n}={x}" for n, x in self.sizes.items())),
-            *self.parts.items(),
-            ("parameters", f"{of.value(self.run):,} = {of.text}"),
-        ]
-        if self.active.lines != of.lines:
-            active = self.active.value(self.run)
-            found.append(("parameters at work for a word", f"{active:,}"))
-        return [*found, self.work(), *self.memory()]
-
-    def work(self) -> tuple[str, str]:
-        """Say what is computed for a word of a long text, or in a run."""
-        flops = self.flops.over("B", *self.word)
-        sizes = self.run | dict.fromkeys(self.word, WORDS)
-        used = LETTERS.findall(flops.text)
-        long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
-        many = f"{short(flops.value(sizes))} at {', '.join(long)}"
-        each = "word" if self.word else "run"
-        return f"FLOPs a {each}", f"{many} = {flops.text}"
-
-    def memory(self) -> list[tuple[str, str]]:
-        """Say what the cache keeps of a word that is written, and of one that
-        is read, where both are."""
-        found, lines = [], self.kept.lines
-        axes = [product(line.axes)[0] for line in lines]
-        both = {"T", "S"} <= {*chain(*axes)}
-        for letter, what in ("T", " written"), ("S", " read"):
-            own = Formula(
-                [x for x, some in zip(lines, axes) if letter in some]
-            )
-            if own.lines:
-                own = own.over("B", letter)
-                size = own.value(self.run) * BYTES
-                plain = re.sub(r"\(.*\)", "", own.text)  # a sum, or its parts?
-                text = f"({own.text})" if " + " in plain else own.text
-                text = f"{size:,} bytes = {BYTES} bytes × {text}"
-                found.append((f"cache a word{what * both}", text))
-        return found
-
-    def data(self) -> dict[str, Any]:
-        """Give all of it for JSON; `steps` are the products of matrices."""
-        formulas = {
-            "parameters": self.parameters,
-            "cache": self.kept,
-            "active": self.active,
-        }
-        return {
-            "class": self.name,
-            "layers": self.layers,
-            "dims": self.seen._calls.given,
-            "run": self.run,
-            "sizes": self.sizes,
-            "parts": self.parts,
-            "rows": self.rows(),
-            "tree": tree_html(self.seen.tree()),
-            "steps": step_data(self.seen),
-        } | {
-            name: [[path, " ".join(axes), n] for path, axes, n in each.lines]
-            for name, each in formulas.items()
-        }
-
-    def __str__(self) -> str:
-        """Write the card, and the tree of its modules."""
-        head = f"{self.name}: {self.parts['stacks']}, {self.layers} layers"
-        rows = self.rows()
-        room = max(len(name) for name, _ in rows) + 2
-        lines = [f"{name:{room}}{text}" for name, text in rows]
-        return "\n".join([head, "", *lines, "", str(self.seen.tree())])
-
-
-def short(n: int) -> str:
-    """Write a number with three digits: 15.5 billion."""
-    power = min(len(str(n)) - 1, 14) // 3
-    word = ("", "thousand", "million", "billion", "trillion")[power]
-    return f"{n / 1000**power:.3g} {word}".rstrip()
-
-
-def tree_html(tree: Tree) -> str:
-    """Write the modules of a model as lists, without the calls in them."""
-    inside = content_html(tree._root, 0, tree.depth, {})
-    return f'<div class="trace-tree">{inside}</div>'
-
 
 def measure(plan: Plan) -> Card:
     """Build a model without weights, run it at several sizes, and say what
@@ -171,4 +79,4 @@ def measure(plan: Plan) -> Card:
         ) from error
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
-    return Card(name, layers, seen, parts_of(seen, plan.config), *found)
+    return Card(name, layers, seen, part_kinds(seen, plan.config), *found)

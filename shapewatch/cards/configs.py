@@ -48,7 +48,7 @@ TASKS = "CausalLM", "Seq2SeqLM", "MaskedLM", "ImageClassification", ""
 # What is no size, or would ask for weights or code.
 LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
 Model = tuple[Callable, tuple[Tensor | None, ...]]
-Data = dict[str, Any]
+Config = dict[str, Any]
 
 
 def load_transformers() -> Any:
@@ -68,63 +68,30 @@ class Plan:
     configuration is given."""
 
     kind: Any
-    data: Data
+    data: Config
 
     @cached_property
     def config(self) -> Any:
         """The configuration, at its own sizes."""
         return self.kind.config_class(**self.data)
 
-    @cached_property
-    def keys(self) -> dict[str, list[str]]:
-        """Which keys of the configuration each size has."""
-        there, found = self.config.to_dict(), dict[str, list[str]]()
-        alias = self.config.attribute_map
-        for name, words in KEYS.items():
-            keys = dict.fromkeys(alias.get(x, x) for x in words.split())
-            sized = [x for x in keys if type(there.get(x)) is int]
-            if sized:
-                size = there[sized[0]]
-                found[name] = [x for x in sized if there[x] == size]
-        sizes = {name: there[keys[0]] for name, keys in found.items()}
-        for name, same in ("kv_heads", "H"), ("D", "rope_D"):
-            if name in found and sizes[name] == sizes.get(same):
-                found[same] += found.pop(name)
-        return found
-
     @property
     def dims(self) -> Dims:
-        """The sizes of the model, and of what it reads."""
-        there = self.config.to_dict()
-        found: Dims = {n: there[keys[0]] for n, keys in self.keys.items()}
-        H, C = (int(found.get(name, 0)) for name in "HC")
-        if not {"D", "rope_D"} & {*found} and H and C % H == 0:
-            found |= {"D": C // H, "C": "H*D"}
-        if "kv_heads" in found:  # how many queries share a key
-            shared = H // int(found["kv_heads"])
-            found |= {"group": shared, "H": "kv_heads*group"}
-        if "top_k" in found and "n_group" not in there:
-            idle = int(found["experts"]) - int(found["top_k"])
-            found |= {"idle": idle, "experts": "top_k+idle"}
-        if "rope_D" in found:  # a head's part with places, and that without
-            found |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
-        if "image" in found:  # a square of patches, and one more for all
-            side = int(found.pop("image")) // self.config.patch_size
-            return {"B": 2, "side": side, "S": "side*side+1"} | found
-        names = "ST" if self.config.is_encoder_decoder else self.letter
-        return {"B": 2} | dict.fromkeys(names, 8) | found
-
-    @property
-    def letter(self) -> str:
-        """What the positions of a model with one input are called: T where
-        each sees those before it, and S where each sees all."""
-        return "S" if self.kind.__name__.endswith("MaskedLM") else "T"
+        """The sizes of the model, and of what it reads: T words where each
+        sees those before it, and S where each sees all."""
+        found = model_dims(self.config)
+        if "side" in found:
+            return {"B": 2} | found
+        alone = "S" if self.kind.__name__.endswith("MaskedLM") else "T"
+        words = "ST" if self.config.is_encoder_decoder else alone
+        return {"B": 2} | dict.fromkeys(words, 8) | found
 
     def build(self, **sizes: int) -> Model:
         """Build the model without weights, and what it reads."""
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
-        own = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
+        keys = size_keys(self.config)
+        own = {x: sizes[name] for name, some in keys.items() for x in some}
         if self.data.get("pad_token_id"):
             own["pad_token_id"] = 0
         config = self.kind.config_class(**self.data | own)
@@ -133,22 +100,62 @@ class Plan:
         config._experts_implementation = "batched_mm"  # for all sizes
         with torch.device("meta"):
             model = self.kind._from_config(config, dtype=torch.bfloat16)
-            return model.eval(), self.inputs(**sizes)
+            return model.eval(), inputs_of(model, **sizes)
 
-    def inputs(
-        self, B: int, T: int = 0, S: int = 0, image: int = 0, **sizes: int
-    ) -> tuple[Tensor | None, ...]:
-        """Make what the model reads: ids, of a source and a target where it
-        has both; a picture; or what is heard."""
-        if image:
-            picture = torch.zeros(B, self.config.num_channels, image, image)
-            return (picture.bfloat16(),)
-        ids, source = torch.zeros(B, T).long(), torch.zeros(B, S).long()
-        if not self.config.is_encoder_decoder:
-            return (ids if T else source,)
-        if self.kind.main_input_name == "input_features":
-            source = torch.zeros(B, self.config.num_mel_bins, 2 * S).bfloat16()
-        return source, None, ids
+
+def size_keys(config: Any) -> dict[str, list[str]]:
+    """Find which keys of a configuration each size has."""
+    there, found = config.to_dict(), dict[str, list[str]]()
+    alias = config.attribute_map
+    for name, words in KEYS.items():
+        keys = dict.fromkeys(alias.get(word, word) for word in words.split())
+        counts = [key for key in keys if type(there.get(key)) is int]
+        if counts:
+            size = there[counts[0]]
+            found[name] = [key for key in counts if there[key] == size]
+    sizes = {name: there[keys[0]] for name, keys in found.items()}
+    for name, same in ("kv_heads", "H"), ("D", "rope_D"):
+        if name in found and sizes[name] == sizes.get(same):
+            found[same] += found.pop(name)
+    return found
+
+
+def model_dims(config: Any) -> Dims:
+    """Give the sizes in a configuration; some follow from others."""
+    there = config.to_dict()
+    found: Dims = {n: there[keys[0]] for n, keys in size_keys(config).items()}
+    H, C = (int(found.get(name, 0)) for name in "HC")
+    if not {"D", "rope_D"} & {*found} and H and C % H == 0:
+        found |= {"D": C // H, "C": "H*D"}
+    if "kv_heads" in found:  # how many queries share a key
+        shared = H // int(found["kv_heads"])
+        found |= {"group": shared, "H": "kv_heads*group"}
+    if "top_k" in found and "n_group" not in there:
+        idle = int(found["experts"]) - int(found["top_k"])
+        found |= {"idle": idle, "experts": "top_k+idle"}
+    if "rope_D" in found:  # a head's part with places, and that without
+        found |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
+    if "image" in found:  # a square of patches, and one more for all
+        side = int(found.pop("image")) // config.patch_size
+        return {"side": side, "S": "side*side+1"} | found
+    return found
+
+
+def inputs_of(
+    model: Any, B: int, T: int = 0, S: int = 0, image: int = 0, **sizes: int
+) -> tuple[Tensor | None, ...]:
+    """Make what a model reads: ids, of a source and a target where it has
+    both; a picture; or what is heard."""
+    config = model.config
+    if image:
+        picture = torch.zeros(B, config.num_channels, image, image)
+        return (picture.bfloat16(),)
+    ids, source = torch.zeros(B, T).long(), torch.zeros(B, S).long()
+    if not config.is_encoder_decoder:
+        return (ids if T else source,)
+    if model.main_input_name == "input_features":
+        source = torch.zeros(B, config.num_mel_bins, 2 * S).bfloat16()
+    return source, None, ids
 
 
 def read_plan(text: str) -> Plan:
@@ -174,7 +181,7 @@ def read_plan(text: str) -> Plan:
     return plan_of(config.to_dict(), text)
 
 
-def json_data(file: Path) -> Data:
+def json_data(file: Path) -> Config:
     """Read a configuration; ValueError if it is none."""
     try:
         data = json.loads(file.read_text("utf8"))
@@ -187,7 +194,7 @@ def json_data(file: Path) -> Data:
     return data
 
 
-def plan_of(data: Data, text: str) -> Plan:
+def plan_of(data: Config, text: str) -> Plan:
     """Find the classes of a configuration: of what sees and reads, the part
     that reads. ValueError if there are none."""
     part = data.get("text_config")
@@ -226,7 +233,7 @@ def class_for(config_kind: type) -> Any:
     )
 
 
-def class_named(name: str) -> tuple[Any, Data]:
+def class_named(name: str) -> tuple[Any, Config]:
     """Find a class of transformers: of a model, or of a configuration."""
     library = load_transformers()
     kind = getattr(library, name, None)

@@ -17,7 +17,7 @@ from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.tables import Row
 from shapewatch.tracing.tracer import Trace
 
-LAYER = re.compile(r"\.\d+(?=\.|$)")
+NUMBERS = re.compile(r"\.\d+(?=\.|$)")
 PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")
 ROUNDED_UP = re.compile(r"⌈([^⌈⌉]*)/(\d+)⌉")
 # Products of matrices, and which of the tensors that they read has, as its
@@ -27,8 +27,8 @@ FACTORS = {
     **dict.fromkeys(("addmm", "baddbmm"), 1),
     **dict.fromkeys(("_grouped_mm", "grouped_mm"), 0),
 }
-ORDER = *"BTSCH", "kv_heads", *"DFV"
-Sized = list[tuple[str, tuple[int, ...]]]  # paths and shapes
+LETTER_ORDER = *"BTSCH", "kv_heads", *"DFV"
+PathShapes = list[tuple[str, tuple[int, ...]]]  # paths and shapes
 
 
 class Line(NamedTuple):
@@ -82,9 +82,9 @@ class Formula:
         return " + ".join(parts)
 
 
-def folded(lines: Iterable[tuple[str, tuple[str, ...]]]) -> Formula:
+def total(lines: Iterable[tuple[str, tuple[str, ...]]]) -> Formula:
     """Add up lines, those of equal layers as one."""
-    counts = Counter((LAYER.sub(".*", path), x) for path, x in lines)
+    counts = Counter((NUMBERS.sub(".*", path), x) for path, x in lines)
     return Formula([Line(*line, times) for line, times in counts.items()])
 
 
@@ -106,7 +106,9 @@ def product(axes: Iterable[str]) -> tuple[list[str], int]:
 
 def place(letter: str) -> tuple[int, str]:
     """Say where a letter stands in a product."""
-    return ORDER.index(letter) if letter in ORDER else len(ORDER), letter
+    return LETTER_ORDER.index(letter) if letter in LETTER_ORDER else len(
+        LETTER_ORDER
+    ), letter
 
 
 def axis_size(text: str, sizes: Sizes) -> int:
@@ -118,7 +120,7 @@ def axis_size(text: str, sizes: Sizes) -> int:
     return run_sizes({**sizes, "": f"({written})"})[""]
 
 
-def formula(seen: Trace, runs: Sequence[Sized]) -> Formula:
+def formula(seen: Trace, runs: Sequence[PathShapes]) -> Formula:
     """Name the axes of tensors that were found in a model at the sizes of
     each run of a trace, in the light of those runs that have all of them."""
     paths = [path for path, _ in runs[0]]
@@ -130,18 +132,18 @@ def formula(seen: Trace, runs: Sequence[Sized]) -> Formula:
     namer = ShapeNamer([sizes for sizes, _ in alike], seen._calls.given)
     shapes = zip(*(some for _, some in alike))
     named = (namer.shape(*each) for each in shapes)
-    return folded(
+    return total(
         (path, tuple(axis.name for axis in shape))
         for path, shape in zip(paths, named)
     )
 
 
-def parameter_shapes(model: Any) -> Sized:
+def parameter_shapes(model: Any) -> PathShapes:
     """List the parameters of a model, those with several names once."""
     return [(n, tuple(x.shape)) for n, x in model.named_parameters()]
 
 
-def cache_shapes(result: Any) -> Sized:
+def cache_shapes(result: Any) -> PathShapes:
     """List the keys and the values that a model of transformers keeps."""
     kept = getattr(result, "past_key_values", None)
     parts = [
@@ -161,7 +163,7 @@ def cache_shapes(result: Any) -> Sized:
 def flops_formula(seen: Trace) -> Formula:
     """Count what the products of matrices of a run compute."""
     rows = zip(seen.steps, seen.calls().rows)
-    return folded(
+    return total(
         (step.visit.path, axes)
         for step, row in rows
         for axes in work(step, row)
@@ -186,13 +188,13 @@ def work(step: Step, row: Row) -> list[tuple[str, ...]]:
     return []
 
 
-def step_data(seen: Trace) -> list[dict[str, Any]]:
+def product_steps(seen: Trace) -> list[dict[str, Any]]:
     """List the products of matrices of a run, those of equal layers once:
     the module, the line, the shape that is made, and the operations."""
     found: Counter[tuple[str, ...]] = Counter()
     for step, row in zip(seen.steps, seen.calls().rows):
         for axes in work(step, row):
-            path = LAYER.sub(".*", step.visit.path)
+            path = NUMBERS.sub(".*", step.visit.path)
             shape = " ".join(axis.name for axis in row.outputs[0])
             letters, number = product(axes)
             done = term_text(number, "*".join(letters))
@@ -209,7 +211,7 @@ def step_data(seen: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def runs_of(seen: Trace, build: Any) -> Iterator[tuple[Any, tuple]]:
+def models_of(seen: Trace, build: Any) -> Iterator[tuple[Any, tuple]]:
     """Build the model at the sizes of each run of a trace."""
     for run in seen._calls.runs:
         yield build(**run.sizes)
@@ -218,9 +220,9 @@ def runs_of(seen: Trace, build: Any) -> Iterator[tuple[Any, tuple]]:
 def costs(seen: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
     """Give formulas for the parameters of a model, for the numbers that it
     keeps while it writes, and for its floating-point operations."""
-    learned, kept = list[Sized](), list[Sized]()
+    learned, kept = list[PathShapes](), list[PathShapes]()
     with torch.no_grad():
-        for model, inputs in runs_of(seen, build):
+        for model, inputs in models_of(seen, build):
             learned.append(parameter_shapes(model))
             kept.append(cache_shapes(model(*inputs)))
     return formula(seen, learned), formula(seen, kept), flops_formula(seen)

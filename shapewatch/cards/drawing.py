@@ -1,15 +1,12 @@
 """A picture of one layer of a model, drawn from its sizes: its heads, what a
-position sees, and its feed-forward part."""
+position sees, and its feed-forward part. Nothing here needs PyTorch."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from itertools import product
 
-from shapewatch.cards.parts import Parts
-from shapewatch.tracing.axes.sizes import Sizes
-
-WIDE, HIGH, MARGIN = 320, 200, 8
+BREADTH, HEIGHT, MARGIN = 320, 200, 8
 START, ROOM = 22, 290  # of the rows of heads
 LOW, FEED, BAR = 93, 146, 68  # the lower half; its right part; a bar
 CELL, SIDE = 6.5, 8  # of a mask
@@ -23,23 +20,27 @@ HUES = {
     "ink": ("#1f2328", "#e6edf3"),
     "paper": ("#ffffff", "#14181e"),
 }
+Numbers = Mapping[str, int]
+Kinds = Mapping[str, str]
 Box = tuple[float, float, float, float]  # left, top, width, height
 Sees = Callable[[int, int], bool]
 
 
-def picture(run: Sizes, parts: Parts) -> str:
+def picture(run: Numbers, parts: Kinds) -> str:
     """Draw a layer of a model as SVG, which follows the light and dark of a
     page and stands alone; `spoken` says the same."""
-    shapes = [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" '
-        f'role="img" aria-label="{escape(spoken(run, parts))}" '
-        f'font-family="system-ui, sans-serif" font-size="11" {paint("ink")}>'
-        + "\n".join(["<title>One layer</title>", *shapes, "</svg>\n"])
+    start = (
+        '<svg xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'width="340" height="212.5" viewBox="0 0 {BREADTH} {HEIGHT}" '
+        f'style="max-width:100%;{paint("ink")}" '
+        'font-family="system-ui, sans-serif" font-size="11" '
+        f'aria-label="{escape(spoken(run, parts))}"><title>One layer</title>'
     )
+    shapes = [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
+    return "\n".join([start, *shapes, "</svg>\n"])
 
 
-def spoken(run: Sizes, parts: Parts) -> str:
+def spoken(run: Numbers, parts: Kinds) -> str:
     """Say what the picture shows, in a sentence."""
     seen = ", ".join(" in ".join(words) for _, words in views(parts))
     found, name = [f"{stack_text(parts)} {seen}"], hidden_name(run)
@@ -53,11 +54,11 @@ def spoken(run: Sizes, parts: Parts) -> str:
     return f"One layer: {'; '.join(found)}."
 
 
-def head_text(run: Sizes) -> str:
+def head_text(run: Numbers) -> str:
     return f"{run['H']} query head{'s' * (run['H'] > 1)}"
 
 
-def key_text(run: Sizes) -> str:
+def key_text(run: Numbers) -> str:
     """Say how many keys and values the heads have."""
     if "kv_rank" in run:
         return "one short vector: keys and values of all heads"
@@ -69,27 +70,27 @@ def key_text(run: Sizes) -> str:
     return f"{many} keys and values, {'shared' if of % many else each}"
 
 
-def stack_text(parts: Parts) -> str:
+def stack_text(parts: Kinds) -> str:
     name = parts.get("stacks", "decoder")
     return "each position sees" if " and " in name else f"{name}: each sees"
 
 
-def feed_text(parts: Parts) -> str:
+def feed_text(parts: Kinds) -> str:
     return "feed-forward" + ", gated" * (parts.get("feed-forward") == "gated")
 
 
-def expert_text(run: Sizes, parts: Parts) -> str:
+def expert_text(run: Numbers, parts: Kinds) -> str:
     """Say how many experts work for a word."""
     more = ", 1 for all" * ("every" in parts["experts"])
     return f"{run['top_k']} of {run['experts']} experts{more}"
 
 
-def hidden_name(run: Sizes) -> str:
+def hidden_name(run: Numbers) -> str:
     """Name the hidden size of a feed-forward layer, or of an expert."""
     return "expert_F" if {"experts", "expert_F"} <= run.keys() else "F"
 
 
-def views(parts: Parts) -> list[tuple[Sees, list[str]]]:
+def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
     """List what positions see, in each stack or each kind of layer: whether
     position i sees j, and how to say it."""
     stacks, found = parts.get("stacks", "decoder").split(" and "), []
@@ -99,17 +100,17 @@ def views(parts: Parts) -> list[tuple[Sees, list[str]]]:
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
             words = [f"{some} {width}", f"{layers} layers"]
-            found.append((near(causal, 2), words))
+            found.append((sight(causal, 2), words))
             if of and len(stacks) == 1:
                 words = [every, f"{int(of) - int(layers)} layers"]
-                found.append((near(causal, SIDE), words))
+                found.append((sight(causal, SIDE), words))
         else:
             words = [every, stack][: len(stacks)]
-            found.append((near(causal, SIDE), words))
+            found.append((sight(causal, SIDE), words))
     return found
 
 
-def near(causal: bool, width: int) -> Sees:
+def sight(causal: bool, width: int) -> Sees:
     """Give a rule of who sees whom: as far as a number of cells, before a
     position alone, or on both sides."""
     return lambda i, j: 0 <= i - j <= width if causal else abs(i - j) < width
@@ -117,14 +118,14 @@ def near(causal: bool, width: int) -> Sees:
 
 def paint(hue: str, what: str = "fill") -> str:
     light, dark = HUES[hue]
-    return f'style="{what}:{light};{what}:light-dark({light},{dark})"'
+    return f"{what}:{light};{what}:light-dark({light},{dark})"
 
 
 def label(
     x: float, y: float, text: str, letter: str = "", side: str = "start"
 ) -> str:
     """Write a line of text, after the letter of an axis in its colour."""
-    bold = f'<tspan font-weight="bold" {paint(letter[-1:] or "ink")}>'
+    bold = f'<tspan font-weight="bold" style="{paint(letter[-1:] or "ink")}">'
     first = f"{bold}{letter}</tspan> " * bool(letter)
     at = f'x="{x:g}" y="{y:g}" text-anchor="{side}"'
     return f"<text {at}>{first}{text}</text>"
@@ -133,11 +134,11 @@ def label(
 def fill(boxes: Iterable[Box], hue: str, opacity: float = 1) -> str:
     corners = (f"M{x:.5g} {y:.5g}h{w:.4g}v{h:.4g}h{-w:.4g}z"
                for x, y, w, h in boxes)  # fmt: skip
-    path = f'<path d="{"".join(corners)}" {paint(hue)}'
+    path = f'<path d="{"".join(corners)}" style="{paint(hue)}"'
     return f'{path} fill-opacity="{opacity:g}"/>'
 
 
-def draw_heads(run: Sizes) -> Iterator[str]:
+def draw_heads(run: Numbers) -> Iterator[str]:
     """Draw the heads of queries in a row, and below them keys and values, each
     as wide as the heads that share it; or the vector that all are made of."""
     if "H" not in run:
@@ -147,14 +148,14 @@ def draw_heads(run: Sizes) -> Iterator[str]:
     yield label(MARGIN, 12, head_text(run), "H")
     if "D" in run:
         words = f"{run['D']} channels each"
-        yield label(WIDE - MARGIN, 12, words, "D", "end")
+        yield label(BREADTH - MARGIN, 12, words, "D", "end")
     groups = heads if heads % many else many
     yield fill(head_boxes(18, 14, groups, heads // groups), "H", 0.85)
     yield label(MARGIN, 29, "q")
     if short:
         middle = START + ROOM / 2
         wedge = f"M{START} 34h{ROOM}L{middle + 34} 42h-68z"
-        yield f'<path d="{wedge}" {paint("H")} fill-opacity="0.2"/>'
+        yield f'<path d="{wedge}" style="{paint("H")}" fill-opacity="0.2"/>'
         yield fill([(middle - 34, 42, 68, 18)], "H", 0.4)
         sizes = [f"{run[n]}" for n in ("kv_rank", "rope_D") if n in run]
         yield label(middle, 55, " + ".join(sizes), side="middle")
@@ -179,7 +180,7 @@ def head_boxes(y: float, high: float, groups: int, each: int = 1) -> list[Box]:
     ]  # fmt: skip
 
 
-def draw_masks(parts: Parts) -> Iterator[str]:
+def draw_masks(parts: Kinds) -> Iterator[str]:
     """Draw what positions see; what they do not see is hatched."""
     yield label(MARGIN, LOW, stack_text(parts))
     for n, (sees, words) in enumerate(views(parts)):
@@ -203,27 +204,26 @@ def draw_masks(parts: Parts) -> Iterator[str]:
 
 
 def stroke(d: str, hue: str, wide: float) -> str:
-    more = f'{paint(hue, "stroke")} stroke-width="{wide:g}"'
+    more = f'style="{paint(hue, "stroke")}" stroke-width="{wide:g}"'
     return f'<path d="{d}" fill="none" {more}/>'
 
 
-def draw_feed(run: Sizes, parts: Parts) -> Iterator[str]:
+def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
     """Draw the widths of a feed-forward layer, or of an expert, as bars; two
     of them are multiplied where it is gated. Below stand the experts."""
     name, gated = hidden_name(run), "gated" in feed_text(parts)
     if not {"C", name} <= run.keys():
         return
     yield label(FEED, LOW, feed_text(parts))
-    y, middle = LOW + 7, WIDE - MARGIN - BAR / 2
+    y, middle = LOW + 7, BREADTH - MARGIN - BAR / 2
     for letter in "C", *[name] * (1 + gated), "C":
         wide = BAR * run[letter] / max(run["C"], run[name])
         yield fill([(middle - wide / 2, y, wide, 10)], letter[-1], 0.8)
         yield label(FEED, y + 9, f"{run[letter]:,}", letter)
         y += 14
     if gated:
-        disc = (
-            f'<circle cx="{middle}" cy="{LOW + 33}" r="6" {paint("paper")}/>'
-        )
+        disc = f'<circle cx="{middle}" cy="{LOW + 33}" r="6" '
+        disc += f'style="{paint("paper")}"/>'
         cross = f"M{middle - 3} {LOW + 30}l6 6m-6 0l6 -6"
         yield disc + stroke(cross, "ink", 1.5)
     if "experts" in parts:
@@ -231,13 +231,13 @@ def draw_feed(run: Sizes, parts: Parts) -> Iterator[str]:
         yield from draw_experts(run, "every" in parts["experts"])
 
 
-def draw_experts(run: Sizes, shared: bool) -> Iterator[str]:
+def draw_experts(run: Numbers, shared: bool) -> Iterator[str]:
     """Draw all experts, dark those that work for a word; and apart from them,
     one that works for each."""
     many, top, chosen = run["experts"], LOW + 79, run["top_k"]
     columns = min(many, 32)
     lines = -(-many // columns)
-    pitch = min(14, 154 / columns, (HIGH - 4 - top) / lines)
+    pitch = min(14, 154 / columns, (HEIGHT - 4 - top) / lines)
     boxes = [
         (FEED + i % columns * pitch, top + i // columns * pitch,
          0.75 * pitch, 0.75 * pitch)

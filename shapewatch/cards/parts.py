@@ -12,14 +12,13 @@ from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.tracer import Trace
 
-LAYER = re.compile(r".*?\.\d+(?=\.|$)")
-POSITIONS = re.compile(r"pos(ition)?s?(_|\b)|wpe")
+LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
+POSITION_NAMES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
 QUERY_NORM = re.compile(r"\b[qk]_?(layer)?norm")
-SUMS = "__add__", "add", "__iadd__", "add_"
-Parts = dict[str, str]
+SUM_NAMES = "__add__", "add", "__iadd__", "add_"
 
 
-def parts_of(seen: Trace, config: Any = None) -> Parts:
+def part_kinds(seen: Trace, config: Any = None) -> dict[str, str]:
     """Say which kind of each part a model has, in some words; what a model
     does not have is left out."""
     model, sizes = root_module(seen.model), seen._calls.run.sizes
@@ -84,7 +83,7 @@ def positions(model: nn.Module) -> str:
     learned = {
         weight.requires_grad
         for path, weight in model.named_parameters()
-        if POSITIONS.search(path)
+        if POSITION_NAMES.search(path)
     }
     found = {
         "turned queries and keys": any("Rotary" in x for x in kinds),
@@ -118,7 +117,7 @@ def norm(model: nn.Module) -> str:
 def first_layer(seen: Trace) -> list[Step]:
     """Give the steps of the first layer that attends."""
     for step in seen.steps:
-        layer = LAYER.match(step.visit.path)
+        layer = LAYER_PATH.match(step.visit.path)
         if layer and is_attention(step):
             inside = f"{layer[0]}."
             return [
@@ -167,7 +166,7 @@ def norm_place(seen: Trace) -> str:
 def is_sum(step: Step) -> bool:
     """Whether a step adds two tensors of one shape."""
     shapes = {mark.shape for mark in step.reads}
-    return step.name in SUMS and len(step.reads) == 2 and len(shapes) == 1
+    return step.name in SUM_NAMES and len(step.reads) == 2 and len(shapes) == 1
 
 
 def feed_forward(seen: Trace) -> str:

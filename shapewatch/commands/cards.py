@@ -4,6 +4,8 @@ from argparse import Namespace
 
 from shapewatch.cards.card import measure
 from shapewatch.cards.configs import read_plan
+from shapewatch.cards.facts import card_data, card_text
+from shapewatch.cards.page import page_html
 from shapewatch.commands.checking import write_text
 
 
@@ -13,8 +15,6 @@ def print_card(args: Namespace) -> None:
     formulas. It takes some seconds; a hundred layers of experts, minutes."""
     card = measure(read_plan(args.config))
     if args.html:
-        from shapewatch.cards.page import page_html
-
-        write_text(args.html, page_html(card.data()), "Card")
+        write_text(args.html, page_html(card_data(card)), "Card")
     else:
-        print(card)
+        print(card_text(card))

@@ -14,7 +14,9 @@ from sizes import BLOCK, Finder, NoFormulaError, build_preset, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
+from shapewatch.cards.costs import axis_size
 from shapewatch.tracing import flops
+from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
 from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 from tformer_lite import cached, trace
@@ -25,7 +27,7 @@ PAGE = json.loads(sizes.SIZES_FILE.read_text("utf8"))
 BERT = "src_embedding.tokens.bert"
 COMPUTED = """({preset, tried}) => tried.map((sizes) => {
   const costs = new Costs(preset);
-  const every = withChannels(sizes);
+  const every = costs.every(sizes);
   const shapes = costs.steps.map((step) => [step.path, step.call,
     step.shapes.map((shape) => shape.map(({size}) => size(every)))]);
   return {...costs.totals(every), shapes};
@@ -39,9 +41,14 @@ SAID = """(texts) => texts.map((text) => {
 })"""
 
 
+def own_of(name: str) -> dict[str, int]:
+    """The sizes of a preset that can be chosen."""
+    return plain_sizes(PAGE[name]["dims"])
+
+
 def tried(name: str) -> list[dict[str, int]]:
     """Sizes that no formula was found at, or tried at; the smallest, too."""
-    random, own = Random(name), PAGE[name]["sizes"]
+    random, own = Random(name), own_of(name)
     least = {"D": 2, **PAGE[name]["least"]}
     found = [{n: least.get(n, 1) for n in own}]
     for _ in range(3):
@@ -52,6 +59,11 @@ def tried(name: str) -> list[dict[str, int]]:
             one["max_len"] = max(one["T"], one.get("S", 0)) + 3
     assert not [one for one in found[1:] if one in probes(list(own))]
     return found
+
+
+def computed(preset: dict, some: list[dict[str, int]]) -> list[dict]:
+    """What the page computes of a preset, or of a card, at some sizes."""
+    return answer(MODULES, COMPUTED, {"preset": preset, "tried": some})
 
 
 def kept(model: nn.Module, *ids: Tensor) -> int:
@@ -98,8 +110,7 @@ def made(model: nn.Module, *ids: Tensor) -> Iterator[list]:
     [*list(PAGE)[:-1], pytest.param("bert_window", marks=pytest.mark.full)],
 )
 def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
-    given = {"preset": PAGE[name], "tried": tried(name)}
-    for chosen, said in zip(given["tried"], answer(MODULES, COMPUTED, given)):
+    for chosen, said in zip(tried(name), computed(PAGE[name], tried(name))):
         model, ids = build_preset(sizes.PRESETS[name], **chosen)
         with torch.no_grad():
             shapes = [x for x in said.pop("shapes") if x[0] != BERT]
@@ -148,31 +159,31 @@ def at(text: str) -> dict[str, int]:
     page = (ROOT / "book" / "resize.md").read_text("utf8")
     [button] = re.findall(rf'data-sizes="([^"]*{text}[^"]*)"', page)
     pairs = (pair.split("=") for pair in button.split("&amp;")[1:])
-    return PAGE["paper_base"]["sizes"] | {n: int(size) for n, size in pairs}
+    return own_of("paper_base") | {n: int(size) for n, size in pairs}
 
 
 def test_more_heads_of_the_same_channels_change_the_activations_alone():
-    both = [PAGE["paper_base"]["sizes"], at("H=16")]
-    given = {"preset": PAGE["paper_base"], "tried": both}
-    before, after = answer(MODULES, COMPUTED, given)
+    both = [own_of("paper_base"), at("H=16")]
+    before, after = computed(PAGE["paper_base"], both)
     changed = {what for what in before if before[what] != after[what]}
     assert changed == {"activations", "shapes"}
 
 
 def test_attention_and_feed_forward_meet_where_the_page_says():
-    chosen = at("S=")
+    every = run_sizes(PAGE["paper_base"]["dims"] | at("S="))
     path = "encoder.blocks.*."
     work = {"self_attention": 0, "feed_forward": 0}
     for step in PAGE["paper_base"]["steps"]:
         for part in work:
             if step["path"].startswith(path + part) and "flops" in step:
-                work[part] += sizes.value(step["flops"], chosen)
+                work[part] += axis_size(step["flops"], every)
     assert work["self_attention"] == work["feed_forward"] > 0
 
 
 def test_with_one_table_the_papers_model_has_nearly_65_million():
     chosen = at("V=37000")
-    held = sizes.total(PAGE["paper_base"]["parameters"], chosen)
+    [said] = computed(PAGE["paper_base"], [chosen])
+    held = said["parameters"]
     table = chosen["V"] * chosen["H"] * chosen["D"]
     assert held > 100e6
     assert abs(held - 2 * table - 65e6) < 2e6

@@ -62,7 +62,7 @@ def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):
     page = visit(PAGE).page
     fold = page.locator("#resize details", has_text="decoder.blocks × 6")
     cells = fold.locator("tr", has_text="q @ k.mT").nth(2).locator("td")
-    work = f"2B·H·T·S·D{2 * 8 * 50 * 200 * 64:,}"
+    work = f"2B·T·S·H·D{2 * 8 * 50 * 200 * 64:,}"
     field(page, "T").fill("50")
     expect(cells).to_have_text(["(B1, H8, T50, S200)", work])
     # What is folded is not written, and is right when it opens.

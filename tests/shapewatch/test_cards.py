@@ -23,6 +23,7 @@ from shapewatch.cards.costs import (  # noqa: E402
     Line,
     cache_shapes,
 )
+from shapewatch.cards.facts import card_data, card_text  # noqa: E402
 
 MODELS = tomllib.loads((ROOT / "book/_tools/atlas.toml").read_text("utf8"))
 ATLAS = json.loads((ROOT / "book/_static/atlas.json").read_text("utf8"))
@@ -120,8 +121,11 @@ def test_parts_are_told_apart(kind, name, says):
 def millions(lines, sizes, left_out=()):
     """What the lines of a stored card add up to, without some modules."""
     parts = tuple(f"{part}." for part in left_out)
-    found = [Line(path, tuple(axes.split()), times)
-             for path, axes, times in lines if not path.startswith(parts)]  # fmt: skip
+    found = [
+        Line(path, tuple(axes.split()), times)
+        for path, axes, times in lines
+        if not path.startswith(parts)
+    ]
     return Formula(found).value(sizes) / 1e6
 
 
@@ -152,7 +156,7 @@ def test_the_number_of_parameters_is_the_published_one(name):
 def test_a_model_measured_anew_has_the_card_that_is_stored(name):
     kind = getattr(transformers, MODELS[name]["model"])
     data = json.loads(
-        json.dumps(measure(Plan(kind, MODELS[name]["config"])).data())
+        json.dumps(card_data(measure(Plan(kind, MODELS[name]["config"]))))
     )
     assert {key: ATLAS[name][key] for key in data} == data
 
@@ -168,7 +172,7 @@ def test_a_configuration_alone_gives_a_card_and_a_page(tmp_path, capsys):
     folder = write(tmp_path, **config)
     assert main([folder]) == 0
     said = capsys.readouterr().out
-    assert said == f"{measure(plan('LlamaForCausalLM'))}\n"
+    assert said == f"{card_text(measure(plan('LlamaForCausalLM')))}\n"
     page = str(tmp_path / "card.html")
     assert main([f"{folder}/config.json", "--html", page]) == 0
     assert "LlamaForCausalLM" in (tmp_path / "card.html").read_text("utf8")
@@ -183,10 +187,10 @@ def test_what_sees_and_reads_is_read_by_its_part_that_reads(tmp_path):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"model_type": "lama"}, "; is llama meant?"),
+        ({"model_type": "llma"}, "; is llama meant?"),
         ({"hidden_size": 5}, 'has no "model_type"'),
         ({"model_type": "llama", "hidden_size": 65}, "not a multiple of the"),
-        ({"model_type": "gpt2", "n_head": 0}, "cannot be built and run witho"),
+        ({"model_type": "gpt2", "n_head": 0}, "cannot be built and run "),
     ],
 )
 def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path, capsys):

@@ -72,67 +72,122 @@ function known(sizes, name, text) {
   return sizes[name];
 }
 
-/** List the names in a formula; C is H and D. */
-export function namesIn(text) {
-  const names = tokens(text).filter((token) => /^[\p{L}_]/u.test(token));
-  return new Set(names.flatMap((name) => (name === "C" ? ["H", "D"] : name)));
-}
+/** List the names in a formula. */
+export const namesIn = (text) => tokens(text).filter((token) => /^[\p{L}_]/u.test(token));
 
-/** Add C, the channels, to sizes. */
-export const withChannels = (sizes) => ({ ...sizes, C: sizes.H * sizes.D });
-
-/** A number that is so many times a product: of a shape, of work, of bytes. */
+/** A number that is so many times a product, of a shape, of work, of bytes:
+ * `each` times in every layer, and `rest` times more. */
 class Line {
-  constructor(path, texts, times) {
-    Object.assign(this, { path, texts, times });
+  constructor(path, texts, { each, rest }) {
+    Object.assign(this, { path, texts, each, rest });
     this.factors = texts.map(formula);
-    this.counted = formula(times);
+  }
+
+  /** How much it is once. */
+  once(sizes) {
+    return this.factors.reduce((product, factor) => product * factor(sizes), 1);
   }
 
   /** How much it is in one block. */
   one(sizes) {
-    return this.factors.reduce((product, factor) => product * factor(sizes), 1);
+    return this.once(sizes) * (this.each || 1);
+  }
+
+  /** How often it is there. */
+  counted(sizes) {
+    return this.each * sizes.n_layers + this.rest;
   }
 
   /** How much it is in all layers. */
   all(sizes) {
-    return this.one(sizes) * this.counted(sizes);
+    return this.once(sizes) * this.counted(sizes);
   }
 }
 
-/** What a preset needs, by kind: lines that can be worked out. `steps` are
- * those of a run, each with its shapes. */
+const FEW = 3; // layers that may be others than the rest
+
+/** Give what says how often a line is there, which was counted in a model of
+ * so many layers: in all of them, in all but a few, or in a few. `odd` says how
+ * few; where they are many, nobody knows which of the layers would be more. */
+function layerRule(lines, layers) {
+  const rule = ([path, , times], fixed) => {
+    const each = path.includes("*") && !fixed ? Math.round(times / layers) : 0;
+    return { each, rest: times - each * layers };
+  };
+  const inside = lines.filter(([path]) => path.includes("*"));
+  const odd = Math.max(0, ...inside.map((line) => Math.abs(rule(line).rest)));
+  return { odd, rule: (line) => rule(line, odd > FEW) };
+}
+
+/** What a preset needs, by kind: lines that can be worked out. `own` are the
+ * sizes that can be chosen, `follows` says how others are made of them, and
+ * `steps` are those of a run, each with its shapes. */
 export class Costs {
-  constructor({ steps, parameters, activations, cache }) {
-    const lines = (some) => some.map(([path, text, times]) => new Line(path, text.split(" "), times));
-    const working = steps.filter((step) => step.flops);
+  constructor({ dims, layers, least, most, steps, parameters, activations, active, cache }) {
+    const work = steps.map(({ path, flops = "0", times }) => [path, flops, times]);
+    const { odd, rule } = layerRule([...parameters, ...work], layers);
+    const lines = (some = [], ...first) => some.map((line) =>
+      new Line(line[0], [...first, ...line[1].split(" ")], rule(line)));
+    this.layers = layers;
+    this.steps = steps.map(({ call, shapes, flops }, i) =>
+      Object.assign(new Line(work[i][0], [work[i][1]], rule(work[i])), {
+        call, text: flops,
+        shapes: shapes.map((shape) => shape.map((text) => ({ text, size: formula(text) }))),
+      }));
+    const all = Object.entries(odd > FEW ? dims : { n_layers: layers, ...dims });
+    this.own = Object.fromEntries(all.filter(([, size]) => Number.isInteger(size)));
+    this.follows = all.filter(([, size]) => !Number.isInteger(size))
+      .map(([name, text]) => ({ name, text, size: formula(text) }));
+    this.least = { n_layers: Math.max(odd, 1), ...least };
+    this.most = { ...mostPositions(parameters, this.own), ...most };
+    this.width = activations ? 4 : 2; // bytes of a number
     this.lines = {
       parameters: lines(parameters),
-      flops: working.map(({ path, flops, times }) => new Line(path, [flops], times)),
+      flops: this.steps.filter(({ text }) => text),
       activations: lines(activations),
-      cache: lines(cache),
+      cache: lines(cache, `${this.width}`),
+      active: lines(active),
     };
-    this.steps = steps.map(({ path, call, shapes, flops, times }) => ({
-      path, call, times, text: flops,
-      shapes: shapes.map((shape) => shape.map((text) => ({ text, size: formula(text) }))),
-      flops: formula(flops ?? "0"),
-    }));
   }
 
-  /** Add up all of a kind, in the modules that `inside` says. */
-  total(kind, sizes, inside = () => true) {
-    return this.lines[kind].filter(({ path }) => inside(path))
-      .reduce((sum, line) => sum + line.all(sizes), 0);
+  /** Add the sizes that follow from those that are chosen. */
+  every(sizes) {
+    const all = { n_layers: this.layers, ...sizes };
+    for (const { name, size } of this.follows) all[name] = size(all);
+    return all;
   }
 
-  /** Add up all four kinds. */
+  /** List the kinds that were counted, and are not nothing. */
+  get kinds() {
+    return Object.keys(this.lines).filter((kind) => this.lines[kind].length);
+  }
+
+  /** Add up all of a kind, in the lines that `inside` says: in `all` layers,
+   * or in `one`. */
+  total(kind, sizes, inside = () => true, where = "all") {
+    return this.lines[kind].filter(inside).reduce((sum, line) => sum + line[where](sizes), 0);
+  }
+
+  /** Add up all kinds. */
   totals(sizes) {
-    return Object.fromEntries(Object.keys(this.lines).map((kind) => [kind, this.total(kind, sizes)]));
+    return Object.fromEntries(this.kinds.map((kind) => [kind, this.total(kind, sizes)]));
   }
 
   /** List the sizes that a kind depends on. */
   dependsOn(kind) {
-    const texts = this.lines[kind].flatMap(({ texts, times }) => [...texts, times]);
-    return new Set(texts.flatMap((text) => [...namesIn(text)]));
+    const lines = this.lines[kind];
+    const names = new Set(lines.flatMap(({ texts }) => texts).flatMap(namesIn));
+    if (lines.some(({ each }) => each)) names.add("n_layers");
+    for (const { name, text } of [...this.follows].reverse()) {
+      if (names.has(name)) for (const other of namesIn(text)) names.add(other);
+    }
+    return names;
   }
+}
+
+/** Where a model has learned its positions, there are no more than these. */
+function mostPositions(parameters, { T }) {
+  const learned = parameters.map(([path, text]) => /pos|wpe/.test(path) && /^\d+(?= \w+$)/.exec(text));
+  const most = learned.find(Boolean);
+  return most ? { [T ? "T" : "S"]: Number(most[0]) } : {};
 }

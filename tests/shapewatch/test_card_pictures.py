@@ -1,0 +1,75 @@
+"""Pictures of layers, and the poster of all models."""
+
+import json
+import re
+from itertools import combinations
+from xml.etree import ElementTree as ET
+
+import atlas_poster
+import pytest
+from pypdf import PdfReader
+
+from shapewatch.cards.drawing import BREADTH, HEIGHT, picture, spoken, views
+from tests.helpers.project import ROOT
+
+PLAIN = {"C": 768, "F": 3072, "D": 64, "expert_F": 12048}
+BOTH = {"stacks": "encoder and decoder"}
+MANY = {"H": 128, "kv_rank": 512, "rope_D": 64, "experts": 256, "top_k": 8}
+SOME = {"experts": "8 of 256 for each, and one for every word"}
+SOME |= {"feed-forward": "gated"}
+WIDE = {"stacks": "encoder", "window": "128 positions in 14 of 22 layers"}
+CASES = [
+    ({"H": 12}, {}, ["12 query heads", "12 keys", "one for each", "before"]),
+    ({"H": 32, "kv_heads": 8}, {}, ["8 keys and values, each for 4 heads"]),
+    ({"H": 128, "kv_heads": 8}, {}, ["each for 16 heads"]),
+    ({"H": 10, "kv_heads": 4}, {}, ["4 keys and values, shared"]),
+    ({"H": 65, "kv_heads": 1}, BOTH, ["1 key", "encoder", "decoder"]),
+    (MANY, SOME, ["512 + 64", "8 of 256 experts, 1", "gated"]),
+    ({"H": 1}, {}, ["1 query head", "feed-forward", "3,072"]),
+    ({}, {"window": "4,096 positions in all layers"}, ["last 4,096", "all"]),
+    ({}, WIDE, ["encoder: each", "nearest 128", "14 layers"]),
+    ({}, WIDE | BOTH, ["nearest 128", "last 128"]),
+]
+BOX = r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h"
+
+
+def place(text: ET.Element) -> tuple[float, float, float]:
+    """Where a text begins, ends and stands, if a letter takes six."""
+    wide = 6 * len("".join(text.itertext()))
+    before = {"start": 0, "middle": wide / 2, "end": wide}
+    left = float(text.get("x")) - before[text.get("text-anchor")]
+    return left, left + wide, float(text.get("y"))
+
+
+@pytest.mark.parametrize(("sizes", "parts", "words"), CASES)
+def test_a_picture_says_its_numbers_on_free_ground(sizes, parts, words):
+    svg = ET.fromstring(picture(PLAIN | sizes, parts))
+    assert all(word in " ".join(svg.itertext()) for word in words)
+    assert svg.get("aria-label") == spoken(PLAIN | sizes, parts)
+    paths = [path.get("d") for path in svg.findall("{*}path")]
+    for x, y, wide, high in re.findall(BOX, "".join(paths)):
+        assert 0 < float(x) < float(x) + float(wide) < BREADTH
+        assert 0 < float(y) < float(y) + float(high) < HEIGHT
+    assert not sizes.get("H") or paths[0].count("M") == sizes["H"]
+    places = [*map(place, svg.findall("{*}text"))]
+    assert all(0 < a < b < BREADTH and 11 < y < HEIGHT for a, b, y in places)
+    for (a, b, y), (c, d, z) in combinations(places, 2):
+        assert b < c or d < a or abs(y - z) >= 11
+
+
+def test_a_mask_hides_what_comes_later_or_is_far():
+    kinds = {}, WIDE | {"stacks": "decoder"}, WIDE
+    rules = [sees for parts in kinds for sees, _ in views(parts)]
+    spots = [divmod(n, 8) for n in range(64)]
+    open_spots = [sum(sees(*spot) for spot in spots) for sees in rules]
+    assert open_spots == [36, 21, 36, 22, 64]
+
+
+def test_the_poster_has_every_model():
+    atlas = json.loads((ROOT / "book/_static/atlas.json").read_text("utf8"))
+    poster, site = atlas_poster.POSTER_SVG, atlas_poster.addresses(ROOT)[1]
+    drawn = atlas_poster.poster_svg(atlas, site)
+    assert poster.read_text("utf8") == drawn, "run `make atlas-poster`"
+    sheet = PdfReader(poster.with_suffix(".pdf")).pages[0].extract_text()
+    names = {model["name"] for model in atlas.values() if "name" in model}
+    assert names <= {*sheet.splitlines()}
