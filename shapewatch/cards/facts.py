@@ -49,7 +49,7 @@ def cache_rows(card: Card) -> list[tuple[str, str]]:
         if own.lines:
             own = own.over("B", letter)
             size = own.value(card.run) * NUMBER_BYTES
-            outside = re.sub(r"\(.*\)", "", own.text)
+            outside = re.sub(r"\([^()]*\)", "", own.text)
             text = f"({own.text})" if " + " in outside else own.text
             text = f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
             found.append((f"cache a word{what * both}", text))
