@@ -176,7 +176,7 @@ def model_html(
     """Write what a section says of its model."""
     parts, own = data["parts"], models()[OURS]["parts"]
     said = {
-        part: " ".join(
+        part: ". ".join(
             target_html(target, uri)
             for target in targets(part, parts.get(part, "none"))
         )

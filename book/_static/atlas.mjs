@@ -9,13 +9,14 @@ const cards = new Map([...document.querySelectorAll(".card-of")].map(
   (card) => [card.closest("section").id, cardOf(card)]));
 const selects = [page.first, page.second];
 
-/** Read a card: its title, and its rows by their names. */
+/** Read a card: its title, and its rows by their names; a size and a part may
+ * have one name. */
 function cardOf(card) {
   const rows = new Map();
   for (const row of card.querySelectorAll("dl > div, tr")) {
     const [head, cell] = [...row.cloneNode(true).children];
     cell.querySelector("small")?.remove();
-    rows.set(head.textContent, { head, cell, text: cell.textContent.trim() });
+    rows.set(`${row.tagName} ${head.textContent}`, { head, cell, text: cell.textContent.trim() });
   }
   const title = card.closest("section").querySelector("h2, h3").firstChild.textContent;
   return { title, rows };

@@ -36,6 +36,7 @@ TEMPLATE = """\
 <title>{title}</title>
 <link rel="stylesheet" href="{html}/_static/pygments.css">
 <link rel="stylesheet" href="{html}/_static/book.css">
+<link rel="stylesheet" href="{html}/_static/card.css">
 <style>
 {css}
 {feet}

@@ -1,5 +1,6 @@
 """What a card says, in rows, as text and as data."""
 
+import re
 from itertools import chain
 from typing import Any
 
@@ -48,7 +49,8 @@ def cache_rows(card: Card) -> list[tuple[str, str]]:
         if own.lines:
             own = own.over("B", letter)
             size = own.value(card.run) * NUMBER_BYTES
-            text = f"({own.text})" if " + " in own.text else own.text
+            outside = re.sub(r"\([^()]*\)", "", own.text)
+            text = f"({own.text})" if " + " in outside else own.text
             text = f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
             found.append((f"cache a word{what * both}", text))
     return found

@@ -138,6 +138,9 @@ def test_a_reader_chooses_two_and_goes_back_and_forward(visit):
     expect(page.locator(BOTH)).to_have_text(["GPT-2 (small)", "T5 base"])
     differ = page.locator("#atlas tr.other")
     expect(said).to_contain_text(f"{differ.count()} of ")
+    page.get_by_label("with").select_option("gpt-oss-120b")
+    experts = page.locator("#atlas tbody th", has_text="experts")
+    expect(experts).to_have_count(2)  # a size, and a part
     card = page.locator("#mistral-7b")
     card.get_by_role("button").click()
     expect(page.locator(BOTH).last).to_have_text("Mistral 7B v0.1")
