@@ -57,7 +57,7 @@ data-name="{name}" data-means="{means}">
 </div>"""
 
 
-def stored(file: str, less: str = "") -> dict[str, Any]:
+def data_of(file: str, less: str = "") -> dict[str, Any]:
     """Read a file of data, less some of it."""
     data = json.loads((STATIC / file).read_text("utf8"))
     return {x: data[x] for x in data if x not in less.split()}
@@ -70,26 +70,21 @@ def cards() -> dict[str, Any]:
         name: {x: card[x] for x in CARD_KEYS.split()}
         | ({"active": card["active"]} if "top_k" in card["dims"] else {})
         | {"window": card["parts"].get("window", "")}
-        for name, card in stored("atlas.json", less="translator").items()
+        for name, card in data_of("atlas.json", less="translator").items()
     }
 
 
 def resize_data() -> dict[str, Any]:
     """Give the presets of the book, and say which models the atlas has."""
-    atlas = stored("atlas.json", less="translator")
+    atlas = data_of("atlas.json", less="translator")
     return {
-        "presets": stored("sizes.json"),
+        "presets": data_of("sizes.json"),
         "models": {name: card["name"] for name, card in atlas.items()},
-        "cardsFile": with_version("cards.js"),
+        "cardsFile": address("cards.js"),
     }
 
 
-def script_data(data: Any) -> str:
-    """Write data as JSON, as short as can be."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-
-
-def with_version(file: str) -> str:
+def address(file: str) -> str:
     """Add to the name of a script what changes with it, so that no browser
     takes an old one."""
     text = SCRIPTS[file].text().encode()
@@ -108,8 +103,9 @@ class Script(NamedTuple):
         """Join all of it."""
         files = [FOLDER / f"{name}.mjs" for name in self.engine.split()]
         files += [STATIC / f"{name}.mjs" for name in self.modules.split()]
+        write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
         known = (
-            f"const {name} = {script_data(found)};\n"
+            f"const {name} = {write.encode(found)};\n"
             for name, found in self.data().items()
         )
         whole = "".join(known) + join_modules(files)
@@ -125,12 +121,12 @@ SCRIPTS = {
     "landing.js": Script(
         f"{BASICS} landing",
         ENGINE,
-        lambda: {"translator": stored("translator.json", "tests bugs")},
+        lambda: {"translator": data_of("translator.json", "tests bugs")},
     ),
     "play.js": Script(
         f"{BASICS} attending inside hunt lamps play",
         ENGINE + FOR_BUGS,
-        lambda: {"translator": stored("translator.json")},
+        lambda: {"translator": data_of("translator.json")},
     ),
     "atlas.js": Script("written besides atlas"),
     "cards.js": Script("cards", data=lambda: {"cards": cards()}),
@@ -158,7 +154,7 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
     panels = doctree.findall(nodes.raw) if doctree else []
     for file in dict.fromkeys(panel.get("explorer") for panel in panels):
         if file:
-            place = context["pathto"](f"_static/{with_version(file)}", 1)
+            place = context["pathto"](f"_static/{address(file)}", 1)
             app.add_js_file(None, body=FETCH.format(place))
             app.add_css_file(STYLE.name)
             app.add_css_file("panels.css")

@@ -92,6 +92,7 @@ export class Sliders {
   /** Say what a size counts; positions are just that where there is no other
    * sequence. */
   meaning(name) {
+    if (name === "B" && "side" in this.own) return "pictures side by side";
     const alone = "TS".includes(name) && !("T" in this.own && "S" in this.own);
     return alone ? "positions" : SIZE[name][0];
   }

@@ -52,7 +52,9 @@ def card_of(name: str, model: dict[str, Any]) -> dict[str, Any]:
     """Measure a model of the atlas, and say what is published of it."""
     kind = getattr(load_transformers(), model["model"])
     card = measure(Plan(kind, model["config"]))
-    published = {x: model[x] for x in model if x not in ("model", "config")}
+    left_out = "model", "config", "without", "idle", "active"
+    published = {key: model[key] for key in model if key not in left_out}
+    published["published active"] = model["active"]
     return published | card_data(card)
 
 

@@ -3,7 +3,10 @@ of these sizes has, makes and needs."""
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import partial
+from math import prod
 from pathlib import Path
 from random import Random
 
@@ -14,7 +17,8 @@ from sizes import BLOCK, Finder, NoFormulaError, build_preset, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from shapewatch.cards.costs import axis_size
+from shapewatch.cards.configs import Plan
+from shapewatch.cards.costs import axis_size, cache_shapes
 from shapewatch.tracing import flops
 from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
 from tests.helpers.project import ROOT
@@ -131,6 +135,46 @@ def test_the_page_has_the_formulas_that_are_found_now(name):
     assert now[name] == PAGE[name], "they are old: run `make sizes`"
 
 
+MODELS = tomllib.loads((ROOT / "book/_tools/atlas.toml").read_text("utf8"))
+CARDS = json.loads((sizes.BOOK / "_static" / "atlas.json").read_text("utf8"))
+# One that writes, one with two kinds of layers, one that reads and writes,
+# one that sees, and one that reads.
+SOME = "llama_3_8b", "deepseek_v3", "t5_base", "vit_b_16", "bert_base"
+
+
+def drawn(name: str) -> dict[str, int]:
+    """Sizes of a card that can be: Llama's C is divisible by H, and DeepSeek's
+    experts are chosen in groups."""
+    random, dims = Random(name), CARDS[name]["dims"]
+    own = plain_sizes(dims)
+    found = {n: 2 * random.randint(1, 5) for n in own}
+    some = {"C": 4 * run_sizes(dims | found)["H"], "experts": 32, "top_k": 6}
+    found |= {n: size for n, size in some.items() if n in own}
+    return found | {"n_layers": random.randint(4, 6)}
+
+
+def built(name: str, n_layers: int, **chosen: int) -> tuple:
+    """A model of a card's kind, with other sizes, and what it reads."""
+    library = pytest.importorskip("transformers")
+    kind, config = (MODELS[name][x] for x in ("model", "config"))
+    layers = dict.fromkeys((n for n in config if "layers" in n), n_layers)
+    plan = Plan(getattr(library, kind), config | layers)
+    return plan.build(**run_sizes(CARDS[name]["dims"] | chosen))
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_card_at_other_sizes_is_a_model_of_transformers_of_these(name):
+    chosen = drawn(name)
+    [said] = computed(CARDS[name], [chosen])
+    model, inputs = built(name, **chosen)
+    with torch.no_grad():
+        kept = cache_shapes(model(*inputs))
+        assert said["parameters"] == sum(p.numel() for p in model.parameters())
+        assert said["flops"] == flops(model, *inputs)[""].flops
+        assert said.get("cache", 0) == 2 * sum(prod(x) for _, x in kept)
+    assert "activations" not in said
+
+
 def test_what_no_formula_gives_is_an_error():
     runs = probes(["B", "T", "H", "D", "V"])
     finder = Finder(runs)
@@ -154,12 +198,13 @@ def test_formulas_are_read_as_the_tracer_writes_them_or_it_is_said_why():
 
 
 def at(text: str) -> dict[str, int]:
-    """Sizes of the paper's model, with those that a button of the page sets,
-    which has this in it."""
+    """Sizes of a model, with those that a button of the page sets, which has
+    this in it."""
     page = (ROOT / "book" / "resize.md").read_text("utf8")
     [button] = re.findall(rf'data-sizes="([^"]*{text}[^"]*)"', page)
-    pairs = (pair.split("=") for pair in button.split("&amp;")[1:])
-    return own_of("paper_base") | {n: int(size) for n, size in pairs}
+    (_, name), *pairs = (pair.split("=") for pair in button.split("&amp;"))
+    own = plain_sizes((PAGE | CARDS)[name]["dims"])
+    return own | {n: int(size) for n, size in pairs}
 
 
 def test_more_heads_of_the_same_channels_change_the_activations_alone():
@@ -169,15 +214,22 @@ def test_more_heads_of_the_same_channels_change_the_activations_alone():
     assert changed == {"activations", "shapes"}
 
 
+def work_in(preset: dict, chosen: dict[str, int], path: str) -> int:
+    """The operations of a part, once, at some sizes."""
+    every = run_sizes(preset["dims"] | chosen)
+    steps = (x for x in preset["steps"] if x["path"].startswith(path))
+    return sum(axis_size(x.get("flops", "0"), every) for x in steps)
+
+
 def test_attention_and_feed_forward_meet_where_the_page_says():
-    every = run_sizes(PAGE["paper_base"]["dims"] | at("S="))
-    path = "encoder.blocks.*."
-    work = {"self_attention": 0, "feed_forward": 0}
-    for step in PAGE["paper_base"]["steps"]:
-        for part in work:
-            if step["path"].startswith(path + part) and "flops" in step:
-                work[part] += axis_size(step["flops"], every)
-    assert work["self_attention"] == work["feed_forward"] > 0
+    chosen, path = at("S="), "encoder.blocks.*."
+    work = partial(work_in, PAGE["paper_base"], chosen)
+    assert work(f"{path}self_attention") == work(f"{path}feed_forward") > 0
+    chosen, path = at("llama_3_8b"), "model.layers.*."
+    work = partial(work_in, CARDS["llama_3_8b"], chosen)
+    assert work(f"{path}self_attn") == work(f"{path}mlp") > 0
+    config = MODELS["llama_3_8b"]["config"]
+    assert chosen["T"] == 2 * config["max_position_embeddings"]
 
 
 def test_with_one_table_the_papers_model_has_nearly_65_million():

@@ -58,6 +58,31 @@ def test_the_address_says_which_sizes_are_seen(visit):
     expect(field(again, "H")).to_have_value("4")
 
 
+def test_a_model_of_the_atlas_is_fetched_when_it_is_asked_for(visit):
+    page = visit(f"{PAGE}#preset=llama_3_8b&T=4096&H=8").page
+    expect(total(page, "Parameters")).to_contain_text("8,030,261,248")
+    expect(total(page, "Cache")).to_contain_text("1.07 GB")
+    expect(total(page, "Activations")).to_contain_text("not counted")
+    expect(field(page, "H")).to_have_count(0)
+    field(page, "group").fill("1")
+    expect(page.get_by_label("H, heads")).to_have_text("8")
+    expect(total(page, "Cache")).to_contain_text("512 times the preset’s")
+    page.get_by_label("Preset").select_option("vit_b_16")
+    expect(page.get_by_label("S, positions")).to_have_text("197")
+    expect(total(page, "Cache")).to_contain_text("none")
+    asked = 'script[src*="cards.js"]'
+    expect(page.locator(asked)).to_have_count(1)
+    expect(visit(PAGE).page.locator(asked)).to_have_count(0)
+
+
+def test_a_preset_that_there_is_not_is_told(visit):
+    page = visit(f"{PAGE}#preset=constructor").page
+    expect(part(page, "error")).to_have_text(
+        "There is no preset constructor. This is paper_base."
+    )
+    assert page.get_by_label("Preset").input_value() == "paper_base"
+
+
 def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):
     page = visit(PAGE).page
     fold = page.locator("#resize details", has_text="decoder.blocks × 6")
