@@ -24,7 +24,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from shapewatch.cards.costs import (
     Formula,
     Line,
-    Sized,
+    PathShapes,
     parameter_shapes,
     work,
 )
@@ -122,10 +122,10 @@ def shape_texts(path: str, shape: Iterable[Axis]) -> list[str]:
 class Needs(NamedTuple):
     """What a model needs at some sizes."""
 
-    parameters: Sized
+    parameters: PathShapes
     flops: int
     activations: Bytes
-    cache: Sized
+    cache: PathShapes
 
 
 @cache
@@ -198,7 +198,7 @@ def activations(model: nn.Module, *ids: Tensor) -> Bytes:
     return list(kept.values())
 
 
-def kept_by_cache(model: nn.Module, *ids: Tensor) -> Sized:
+def kept_by_cache(model: nn.Module, *ids: Tensor) -> PathShapes:
     """List the keys and the values that writing keeps."""
     keeper = cached(model)
     keeper(*ids)
@@ -329,7 +329,7 @@ def preset_data(name: str) -> dict[str, Any]:
 
 def without(frozen: str, found: Needs) -> Needs:
     """Make one line of the parameters that never learn."""
-    learned, held = Sized(), 0
+    learned, held = PathShapes(), 0
     for name, shape in found.parameters:
         if frozen and is_within(name, frozen):
             held += prod(shape)

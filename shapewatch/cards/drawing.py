@@ -132,10 +132,16 @@ def label(
 
 
 def fill(boxes: Iterable[Box], hue: str, opacity: float = 1) -> str:
-    corners = (f"M{x:.5g} {y:.5g}h{w:.4g}v{h:.4g}h{-w:.4g}z"
-               for x, y, w, h in boxes)  # fmt: skip
-    path = f'<path d="{"".join(corners)}" style="{paint(hue)}"'
-    return f'{path} fill-opacity="{opacity:g}"/>'
+    """Draw boxes: those of one height as one line of that width."""
+    rows: dict[float, str] = {}
+    for x, y, wide, high in boxes:
+        line = f"M{x:.4g} {y + high / 2:.5g}h{wide:.3g}"
+        rows[high] = rows.get(high, "") + line
+    more = f'style="{paint(hue, "stroke")}" stroke-opacity="{opacity:g}"'
+    return "".join(
+        f'<path d="{d}" {more} stroke-width="{high:.4g}"/>'
+        for high, d in rows.items()
+    )
 
 
 def draw_heads(run: Numbers) -> Iterator[str]:

@@ -60,7 +60,10 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
 
 COMMANDS = {
     "README.md": ("tformer_lite", "translate train train generate trace"),
-    "shapewatch/README.md": ("shapewatch", "config.json card my_model.py:make trace check"),
+    "shapewatch/README.md": (
+        "shapewatch",
+        "config.json card my_model.py:make trace check",
+    ),
     "classroom/README.md": ("classroom", "list assign grade"),
 }
 OWN_MODEL = """\
