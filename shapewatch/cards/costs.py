@@ -66,7 +66,8 @@ class Formula:
     @property
     def text(self) -> str:
         """Write it: 32 × (4C*H*D + 3C*F) + C*V."""
-        layers = sorted({times for *_, times in self.lines if times > 1})
+        counts = Counter(times for *_, times in self.lines)
+        layers = sorted(n for n, some in counts.items() if n > 1 < some)
         terms: dict[int, Counter[str]] = {}
         for _, axes, times in self.lines:
             unit = next((n for n in layers if times % n == 0), 1)
@@ -100,7 +101,8 @@ def product(axes: Iterable[str]) -> tuple[list[str], int]:
     for text in axes:
         found = PRODUCT.fullmatch(text)
         number *= int(found[1] or 1) if found else 1
-        letters += (found[2] or "").split("*") if found else [f"({text})"]
+        whole = text if text.startswith("(") else f"({text})"
+        letters += (found[2] or "").split("*") if found else [whole]
     return sorted(filter(None, letters), key=place), number
 
 

@@ -178,7 +178,8 @@ def feed_forward(seen: Trace) -> str:
     for step in steps[last:]:
         if step.name in FACTORS:
             ins = step.reads[FACTORS[step.name]].shape[-1]
-            outs = step.makes[0].shape[-1]
+            *_, rows, outs = 1, *step.makes[0].shape
+            outs = rows if outs == 1 else outs  # an expert's, for one word
             up += outs * (ins == width != outs)
             down += ins * (outs == width and up > 0)
     return ("gated" if up > 1.5 * down else "plain") if down else ""

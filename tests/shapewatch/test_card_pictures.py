@@ -52,7 +52,7 @@ def test_a_picture_says_its_numbers_on_free_ground(sizes, parts, words):
         for found in re.findall(BOX, path.get("d")):
             x, y, wide = map(float, found)
             assert 0 < x < x + wide < BREADTH
-            assert 0 < y - half < y + half < HEIGHT
+            assert 0 < y - half <= y + half < HEIGHT
     assert not sizes.get("H") or paths[0].get("d").count("M") == sizes["H"]
     places = [*map(place, svg.findall("{*}text"))]
     assert all(0 < a < b < BREADTH and 11 < y < HEIGHT for a, b, y in places)
