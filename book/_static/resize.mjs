@@ -312,6 +312,7 @@ async function choose(name, wanted = {}) {
   showDoubled();
   showParts();
   showParameters();
+  show(); // what a button opens is found by its title
   changed();
 }
 
