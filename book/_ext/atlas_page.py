@@ -92,7 +92,7 @@ def target_html(target: str, uri: Callable[[str], str]) -> str:
     title = headings(page)[place].rstrip("?")
     number = int(page.removeprefix("chapters/")[:2])
     return (
-        f'<a href="{uri(page)}#{place}">chapter {number}, '
+        f'see <a href="{uri(page)}#{place}">chapter {number}, '
         f"<cite>{escape(title)}</cite></a>"
     )
 
@@ -118,7 +118,7 @@ def keys_of(data: dict[str, Any]) -> str:
 
 def feed_of(parts: dict[str, str]) -> str:
     """Say what kind of feed-forward layers there are."""
-    many = parts.get("experts", "").partition(" for ")[0]
+    many = parts.get("expert layers", "").partition(" for ")[0]
     return f"{parts['feed-forward']}{f', {many} experts' * bool(many)}"
 
 

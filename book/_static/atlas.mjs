@@ -24,7 +24,7 @@ function cardOf(card) {
 
 /** Copy what is in an element into a cell of a table. */
 function cellOf(tag, from) {
-  const cell = element(tag, "", from ? "" : "–");
+  const cell = element(tag, "", from ? "" : "none");
   if (from) cell.append(...from.cloneNode(true).childNodes);
   return cell;
 }

@@ -49,7 +49,7 @@ def spoken(run: Numbers, parts: Kinds) -> str:
     if {"C", name} <= run.keys():
         sizes = f"from C {run['C']:,} to {name} {run[name]:,} and back"
         found.append(f"{feed_text(parts)} {sizes}")
-        if "experts" in parts:
+        if "expert layers" in parts:
             found.append(expert_text(run, parts))
     return f"One layer: {'; '.join(found)}."
 
@@ -65,9 +65,11 @@ def key_text(run: Numbers) -> str:
     of = run["H"]
     many = run.get("kv_heads", of)
     if many == 1:
-        return f"1 key and value, for all {of} heads"
-    each = f"each for {of // many} heads" if many < of else "one for each head"
-    return f"{many} keys and values, {'shared' if of % many else each}"
+        return f"1 head of keys and values, for all {of}"
+    each = f"each for {of // many}" if many < of else "one each"
+    return (
+        f"{many} heads of keys and values, {'shared' if of % many else each}"
+    )
 
 
 def stack_text(parts: Kinds) -> str:
@@ -81,7 +83,7 @@ def feed_text(parts: Kinds) -> str:
 
 def expert_text(run: Numbers, parts: Kinds) -> str:
     """Say how many experts work for a word."""
-    more = ", 1 for all" * ("every" in parts["experts"])
+    more = ", 1 for all" * ("every" in parts["expert layers"])
     return f"{run['top_k']} of {run['experts']} experts{more}"
 
 
@@ -96,7 +98,9 @@ def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
     stacks, found = parts.get("stacks", "decoder").split(" and "), []
     for stack in stacks:
         causal = stack == "decoder"
-        every, some = ("all before", "last") if causal else ("all", "nearest")
+        every, some = (
+            ("up to itself", "last") if causal else ("all", "nearest")
+        )
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
             words = [f"{some} {width}", f"{layers} layers"]
@@ -232,9 +236,9 @@ def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
         disc += f'style="{paint("paper")}"/>'
         cross = f"M{middle - 3} {LOW + 30}l6 6m-6 0l6 -6"
         yield disc + stroke(cross, "ink", 1.5)
-    if "experts" in parts:
+    if "expert layers" in parts:
         yield label(FEED, LOW + 74, expert_text(run, parts))
-        yield from draw_experts(run, "every" in parts["experts"])
+        yield from draw_experts(run, "every" in parts["expert layers"])
 
 
 def draw_experts(run: Numbers, shared: bool) -> Iterator[str]:

@@ -85,7 +85,9 @@ def card_text(card: Card) -> str:
     found = rows(card)
     room = max(len(name) for name, _ in found) + 2
     lines = [f"{name:{room}}{text}" for name, text in found]
-    return "\n".join([head, "", *lines, "", str(card.seen.tree())])
+    tree = card.seen.tree()
+    tree.more = "", ""  # it is not at hand, where this is printed
+    return "\n".join([head, "", *lines, "", str(tree)])
 
 
 def short(n: int) -> str:

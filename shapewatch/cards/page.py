@@ -28,13 +28,13 @@ SIZE_WORDS = {
     "top_k": "experts at work for a word",
     "idle": "experts that rest",
     "expert_F": "hidden channels of an expert",
-    "q_rank": "channels of the short query",
+    "q_rank": "channels that all queries are made of",
     "kv_rank": "channels of the short vector",
     "plain_D": "channels of a head without places",
     "rope_D": "channels of a head that are turned",
     "qk_D": "channels of a query, and of a key",
     "value_D": "channels of a value",
-    "kv_D": "channels of a key without places, and of a value",
+    "kv_D": "channels of a value, and of a key without places, together",
 }
 MARKED_NAME = re.compile(r"([^\W\d]\w*)")
 PAGE = """\
@@ -99,6 +99,7 @@ def picture_of(data: Mapping[str, Any]) -> str:
 def size_html(name: str, n: int) -> str:
     """Write a size: its name, and what it counts."""
     said = SIZE_WORDS.get(name, "")
+    said = said.replace("heads of", "head of") if n == 1 else said
     what = f" <span>{said}</span>" if said else ""
     return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
 

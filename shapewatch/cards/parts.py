@@ -32,9 +32,9 @@ def part_kinds(seen: Trace, config: Any = None) -> dict[str, str]:
         "norm of queries and keys": "before the scores"
         * has_part(model, QUERY_NORM),
         "feed-forward": feed_forward(seen),
-        "experts": experts(sizes, model),
+        "expert layers": experts(sizes, model),
         "biases": biases(model),
-        "embedding and output": tied(model),
+        "embedding and output": tables(sizes, model),
     }
     return {name: text for name, text in found.items() if text}
 
@@ -191,7 +191,11 @@ def experts(sizes: dict[str, int], model: nn.Module) -> str:
         return ""
     shared = has_part(model, re.compile("shared_expert"))
     more = ", and one for every word" * shared
-    return f"{sizes['top_k']} of {sizes['experts']} for each word{more}"
+    paths = [path for path, _ in model.named_modules()]
+    some = sum(path.endswith(".experts") for path in paths)
+    of = sum(path.endswith((".self_attn", ".attn")) for path in paths)
+    where = f", in {some} of {of} layers" * (some < of)
+    return f"{sizes['top_k']} of {sizes['experts']} for each word{more}{where}"
 
 
 def biases(model: nn.Module) -> str:
@@ -207,11 +211,13 @@ def biases(model: nn.Module) -> str:
     return words if any(has) else ""
 
 
-def tied(model: nn.Module) -> str:
-    """Say whether the table of words that a model reads with is the one that
-    it writes with."""
-    read, write = (
-        {id(x.weight) for x in model.modules() if isinstance(x, kind)}
-        for kind in (nn.Embedding, nn.Linear)
-    )
-    return "one table" if read & write else "two tables" if read else ""
+def tables(sizes: dict[str, int], model: nn.Module) -> str:
+    """Say how many tables of words there are: one may serve to read a source
+    and a target, and to write."""
+    kinds = nn.Embedding | nn.Linear
+    found = {
+        id(module.weight)
+        for module in model.modules()
+        if isinstance(module, kinds) and len(module.weight) == sizes.get("V")
+    }
+    return ("", "one table", "two tables", "three tables")[len(found)]

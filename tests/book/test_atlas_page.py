@@ -139,7 +139,7 @@ def test_a_reader_chooses_two_and_goes_back_and_forward(visit):
     differ = page.locator("#atlas tr.other")
     expect(said).to_contain_text(f"{differ.count()} of ")
     page.get_by_label("with").select_option("gpt-oss-120b")
-    experts = page.locator("#atlas tbody th", has_text="experts")
+    experts = page.locator("#atlas tbody th", has_text="expert")
     expect(experts).to_have_count(2)  # a size, and a part
     card = page.locator("#mistral-7b")
     card.get_by_role("button").click()

@@ -15,15 +15,19 @@ from tests.helpers.project import ROOT
 PLAIN = {"C": 768, "F": 3072, "D": 64, "expert_F": 12048}
 BOTH = {"stacks": "encoder and decoder"}
 MANY = {"H": 128, "kv_rank": 512, "rope_D": 64, "experts": 256, "top_k": 8}
-SOME = {"experts": "8 of 256 for each, and one for every word"}
+SOME = {"expert layers": "8 of 256 for each, and one for every word"}
 SOME |= {"feed-forward": "gated"}
 WIDE = {"stacks": "encoder", "window": "128 positions in 14 of 22 layers"}
 CASES = [
-    ({"H": 12}, {}, ["12 query heads", "12 keys", "one for each", "before"]),
-    ({"H": 32, "kv_heads": 8}, {}, ["8 keys and values, each for 4 heads"]),
-    ({"H": 128, "kv_heads": 8}, {}, ["each for 16 heads"]),
-    ({"H": 10, "kv_heads": 4}, {}, ["4 keys and values, shared"]),
-    ({"H": 65, "kv_heads": 1}, BOTH, ["1 key", "encoder", "decoder"]),
+    (
+        {"H": 12},
+        {},
+        ["12 query heads", "12 heads of keys", "one each", "up to"],
+    ),
+    ({"H": 32, "kv_heads": 8}, {}, ["8 heads of keys and values, each for 4"]),
+    ({"H": 128, "kv_heads": 8}, {}, ["each for 16"]),
+    ({"H": 10, "kv_heads": 4}, {}, ["4 heads of keys and values, shared"]),
+    ({"H": 65, "kv_heads": 1}, BOTH, ["1 head of keys", "encoder", "decoder"]),
     (MANY, SOME, ["512 + 64", "8 of 256 experts, 1", "gated"]),
     ({"H": 1}, {}, ["1 query head", "feed-forward", "3,072"]),
     ({}, {"window": "4,096 positions in all layers"}, ["last 4,096", "all"]),

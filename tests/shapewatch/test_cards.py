@@ -107,10 +107,12 @@ def test_a_model_with_weights_has_what_its_card_says():
         ("BertForMaskedLM", "norm place", "after each sum"),
         ("BertForMaskedLM", "stacks", "encoder"),
         ("Gemma3ForCausalLM", "norm place", "before and after each part"),
-        ("DeepseekV3ForCausalLM", "experts", "2 of 8 for each word, and one "),
+        ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
         ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
         ("Phi3ForCausalLM", "feed-forward", "gated"),
         ("T5ForConditionalGeneration", "positions", "a bias by distance"),
+        ("T5ForConditionalGeneration", "embedding and output", "one table"),
+        ("MixtralForCausalLM", "feed-forward", "gated"),
         ("OPTForCausalLM", "positions", "learned"),
     ],
 )
