@@ -7,6 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from shapewatch.cards.drawing import picture
+
 STYLE_FOLDER = Path(__file__).parents[1] / "tracing" / "style"
 SHEETS = "trace.css", "card.css"
 # What is counted by each size that a formula has.
@@ -76,24 +78,18 @@ def card_html(
         size_html(name, sizes[name]) for name in sorted(sizes, key=names.index)
     )
     kinds = parts_html(data["parts"], links or {}, own)
+    drawn = picture(data["run"], data["parts"])
     costs = "".join(
         row_html(name, cost_html(text))
         for name, text in data["rows"]
         if name != "sizes" and name not in data["parts"]
     )
     return (
-        f'<div class="card-of"><div>{picture_of(data)}<dl>{counts}</dl></div>'
+        f'<div class="card-of"><div>{drawn}<dl>{counts}</dl></div>'
         f"<table><tbody>{kinds}</tbody><tbody>{costs}</tbody></table>"
         f"<details><summary>Its modules, and the shapes that they read and "
         f"make</summary>{data['tree']}</details></div>"
     )
-
-
-def picture_of(data: Mapping[str, Any]) -> str:
-    """Draw a model as its parts say."""
-    from shapewatch.cards.drawing import picture
-
-    return picture(data["run"], data["parts"])
 
 
 def size_html(name: str, n: int) -> str:

@@ -23,7 +23,7 @@ def part_kinds(seen: Trace, config: Any = None) -> dict[str, str]:
     does not have is left out."""
     model, sizes = root_module(seen.model), seen._calls.run.sizes
     found = {
-        "stacks": stacks(sizes, seen),
+        "stacks": stacks(sizes),
         "heads": heads(sizes),
         "window": window(config),
         "positions": positions(model),
@@ -44,7 +44,7 @@ def has_part(model: nn.Module, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(path) for path, _ in model.named_modules())
 
 
-def stacks(sizes: dict[str, int], seen: Trace) -> str:
+def stacks(sizes: dict[str, int]) -> str:
     """Say which stacks there are: where the words are told apart, each sees
     those before it in a decoder, and all in an encoder."""
     if "S" in sizes and "T" in sizes:
