@@ -98,9 +98,7 @@ def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
     stacks, found = parts.get("stacks", "decoder").split(" and "), []
     for stack in stacks:
         causal = stack == "decoder"
-        every, some = (
-            ("up to itself", "last") if causal else ("all", "nearest")
-        )
+        every, some = ("all so far", "last") if causal else ("all", "nearest")
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
             words = [f"{some} {width}", f"{layers} layers"]

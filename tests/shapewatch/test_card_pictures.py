@@ -22,7 +22,7 @@ CASES = [
     (
         {"H": 12},
         {},
-        ["12 query heads", "12 heads of keys", "one each", "up to"],
+        ["12 query heads", "12 heads of keys", "one each", "all so far"],
     ),
     ({"H": 32, "kv_heads": 8}, {}, ["8 heads of keys and values, each for 4"]),
     ({"H": 128, "kv_heads": 8}, {}, ["each for 16"]),
@@ -33,6 +33,11 @@ CASES = [
     ({}, {"window": "4,096 positions in all layers"}, ["last 4,096", "all"]),
     ({}, WIDE, ["encoder: each", "nearest 128", "14 layers"]),
     ({}, WIDE | BOTH, ["nearest 128", "last 128"]),
+    (
+        MANY,
+        SOME | {"window": "128 positions in 18 of 36 layers"},
+        ["last 128"],
+    ),
 ]
 BOX = r"M([\d.]+) ([\d.]+)h([\d.]+)"
 
