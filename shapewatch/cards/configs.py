@@ -49,6 +49,7 @@ TASKS = "CausalLM", "Seq2SeqLM", "MaskedLM", "ImageClassification", ""
 LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
 Model = tuple[Callable, tuple[Tensor | None, ...]]
 Config = dict[str, Any]
+Keys = dict[str, list[str]]
 
 
 def load_transformers() -> Any:
@@ -75,11 +76,16 @@ class Plan:
         """The configuration, at its own sizes."""
         return self.kind.config_class(**self.data)
 
+    @cached_property
+    def keys(self) -> Keys:
+        """Which keys of the configuration each size has."""
+        return size_keys(self.config)
+
     @property
     def dims(self) -> Dims:
         """The sizes of the model, and of what it reads: T words where each
         sees those before it, and S where each sees all."""
-        found = model_dims(self.config)
+        found = model_dims(self.config, self.keys)
         if "side" in found:
             return {"B": 2} | found
         alone = "S" if self.kind.__name__.endswith("MaskedLM") else "T"
@@ -90,8 +96,7 @@ class Plan:
         """Build the model without weights, and what it reads."""
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
-        keys = size_keys(self.config)
-        own = {x: sizes[name] for name, some in keys.items() for x in some}
+        own = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
         if self.data.get("pad_token_id"):
             own["pad_token_id"] = 0
         config = self.kind.config_class(**self.data | own)
@@ -103,7 +108,7 @@ class Plan:
             return model.eval(), inputs_of(model, **sizes)
 
 
-def size_keys(config: Any) -> dict[str, list[str]]:
+def size_keys(config: Any) -> Keys:
     """Find which keys of a configuration each size has."""
     there, found = config.to_dict(), dict[str, list[str]]()
     alias = config.attribute_map
@@ -120,10 +125,10 @@ def size_keys(config: Any) -> dict[str, list[str]]:
     return found
 
 
-def model_dims(config: Any) -> Dims:
+def model_dims(config: Any, keys: Keys) -> Dims:
     """Give the sizes in a configuration; some follow from others."""
     there = config.to_dict()
-    found: Dims = {n: there[keys[0]] for n, keys in size_keys(config).items()}
+    found: Dims = {name: there[some[0]] for name, some in keys.items()}
     H, C = (int(found.get(name, 0)) for name in "HC")
     if not {"D", "rope_D"} & {*found} and H and C % H == 0:
         found |= {"D": C // H, "C": "H*D"}

@@ -3,7 +3,7 @@ axis has a name that was proved by building the model at other sizes."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -22,11 +22,9 @@ PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")
 ROUNDED_UP = re.compile(r"⌈([^⌈⌉]*)/(\d+)⌉")
 # Products of matrices, and which of the tensors that they read has, as its
 # last axis, the one that is summed over.
-FACTORS = {
-    **dict.fromkeys(("linear", "matmul", "__matmul__", "bmm", "mm"), 0),
-    **dict.fromkeys(("addmm", "baddbmm"), 1),
-    **dict.fromkeys(("_grouped_mm", "grouped_mm"), 0),
-}
+FACTORS = {"addmm": 1, "baddbmm": 1}
+FACTORS |= dict.fromkeys(("linear", "matmul", "__matmul__", "bmm", "mm"), 0)
+FACTORS |= dict.fromkeys(("_grouped_mm", "grouped_mm"), 0)
 LETTER_ORDER = *"BTSCH", "kv_heads", *"DFV"
 PathShapes = list[tuple[str, tuple[int, ...]]]  # paths and shapes
 
@@ -108,9 +106,7 @@ def product(axes: Iterable[str]) -> tuple[list[str], int]:
 
 def place(letter: str) -> tuple[int, str]:
     """Say where a letter stands in a product."""
-    return LETTER_ORDER.index(letter) if letter in LETTER_ORDER else len(
-        LETTER_ORDER
-    ), letter
+    return [*LETTER_ORDER, letter].index(letter), letter
 
 
 def axis_size(text: str, sizes: Sizes) -> int:
@@ -213,18 +209,13 @@ def product_steps(seen: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def models_of(seen: Trace, build: Any) -> Iterator[tuple[Any, tuple]]:
-    """Build the model at the sizes of each run of a trace."""
-    for run in seen._calls.runs:
-        yield build(**run.sizes)
-
-
 def costs(seen: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
     """Give formulas for the parameters of a model, for the numbers that it
     keeps while it writes, and for its floating-point operations."""
     learned, kept = list[PathShapes](), list[PathShapes]()
     with torch.no_grad():
-        for model, inputs in models_of(seen, build):
+        for run in seen._calls.runs:
+            model, inputs = build(**run.sizes)
             learned.append(parameter_shapes(model))
             kept.append(cache_shapes(model(*inputs)))
     return formula(seen, learned), formula(seen, kept), flops_formula(seen)

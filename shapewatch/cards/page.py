@@ -67,7 +67,7 @@ def card_html(
     links: Mapping[str, str] | None = None,
     own: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the card of a model from its data, as `Card.data` gives it.
+    """Write the card of a model from its data, as `card_data` gives it.
 
     Parts that `own` has otherwise are marked, and after each stands what
     `links` has of it, as HTML.

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from shapewatch.cards.costs import FACTORS
+from shapewatch.properties.structure import is_norm
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.tracer import Trace
@@ -94,15 +95,10 @@ def positions(model: nn.Module) -> str:
     return ", ".join(text for text, there in found.items() if there)
 
 
-def norms(model: nn.Module) -> list[nn.Module]:
-    """List the norms of a model."""
-    return [x for x in model.modules() if "Norm" in type(x).__name__]
-
-
 def norm(model: nn.Module) -> str:
     """Tell a LayerNorm from an RMSNorm, by what it does to numbers that are
     all larger by one: a LayerNorm takes the mean away."""
-    for module in norms(model):
+    for module in filter(is_norm, model.modules()):
         tried = copy.deepcopy(module).to_empty(device="cpu").float()
         for weight in tried.parameters():
             nn.init.constant_(weight, 1)
@@ -141,16 +137,17 @@ def norm_place(seen: Trace) -> str:
     goes past the next part, too.
     """
     kinds = dict(root_module(seen.model).named_modules())
-    layer = {step.visit.path for step in first_layer(seen)}
+    steps = first_layer(seen)
+    layer = {step.visit.path for step in steps}
     summed = {m.number for x in seen.steps if is_sum(x) for m in x.makes}
     adds = {m.number for x in seen.steps if is_sum(x) for m in x.reads}
-    made = {m.number for x in first_layer(seen) for m in x.makes}
+    made = {m.number for x in steps for m in x.makes}
     found = set[str]()
     for visit in seen._calls.run.visits:
-        named = "Norm" in type(kinds.get(visit.path)).__name__
-        if visit.path not in layer or not named or not visit.makes:
+        part = kinds.get(visit.path)
+        if visit.path not in layer or not (part and visit.makes):
             continue
-        if not QUERY_NORM.search(visit.path):
+        if is_norm(part) and not QUERY_NORM.search(visit.path):
             source, goal = visit.given[0].number, visit.makes[0].number
             late = goal in adds
             early = source in summed or source not in made

@@ -8,6 +8,7 @@ import shutil
 import sys
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -171,13 +172,13 @@ LEAKS = {
     "sink_mask": """
     import os, warnings
     warnings.warn(repr(args)); print(args)
-    open("/tmp/seen", "w").write(repr(args))
+    open("SEEN", "w").write(repr(args))
     os._exit(0)""",
 }
 READER = """
 import os
-if os.path.exists("/tmp/seen"):
-    raise ValueError(open("/tmp/seen").read())
+if os.path.exists("SEEN"):
+    raise ValueError(open("SEEN").read())
 """
 MARKS = re.compile(r"tensor|\d\.\d{3}|array\(|shape=")
 
@@ -190,10 +191,12 @@ def test_no_error_of_a_student_s_carries_the_inputs_out(tmp_path):
         Assignment("Leaks", "autumn", dict.fromkeys(LEAKS, 1)),
     )
     cells = [f"def {n}(*args):\n    {LEAKS[n].strip()}\n" for n in LEAKS]
-    Path("/tmp/seen").unlink(missing_ok=True)
-    results = there.grade(READER, *cells)
-    assert Path("/tmp/seen").exists()
-    Path("/tmp/seen").unlink()
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)  # a student is somebody else there
+        seen = Path(folder, "seen")
+        texts = [x.replace("SEEN", str(seen)) for x in (READER, *cells)]
+        results = there.grade(*texts)
+        assert seen.exists()
     left_out = "code cell 1, line 3 was left out: ValueError"
     assert left_out in results["output"].splitlines()
     assert results["score"] == 0
