@@ -93,8 +93,8 @@ def masked_softmax(scores, mask):
     if mask is None:
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
-    scores = scores.masked_fill(~mask & any_key, -torch.inf)
-    return torch.softmax(scores, dim=-1) * any_key
+    hide = torch.where(mask | ~any_key, 0.0, -torch.inf)
+    return torch.softmax(scores + hide, dim=-1) * any_key
 
 
 def dot_product_attention(q, k, v, mask=None):

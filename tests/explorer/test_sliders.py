@@ -178,8 +178,10 @@ def test_a_link_in_the_text_shows_what_it_speaks_of(visit):
     page.locator('a[href="#explore-0-0-scores-3-2"]').click()
     said = page.locator(".explorer p").last
     expect(said).to_contain_text("dog, hungry: (")
+    cell(page, 1, 1).hover()  # and there the pointer stays
     page.evaluate("location.hash = '#explore-2-0-weights-1-0'")
     expect(said).to_contain_text("dog कुकुरले, [SOS]: ")
     assert page.get_by_role("combobox", name="Step").input_value() == "weights"
     page.evaluate("location.hash = '#explore-9-0-weights'")  # there is none
+    page.wait_for_timeout(300)  # time for events of the pointer
     expect(said).to_contain_text("dog कुकुरले, [SOS]: ")

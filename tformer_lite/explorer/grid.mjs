@@ -14,10 +14,12 @@ export class Grid {
   constructor(table, note) {
     Object.assign(this, { table, note, place: [0, 0] });
     table.addEventListener("keydown", (event) => this.move(event));
-    for (const name of ["focusin", "pointerover"]) {
+    // A pointer that lies still does not choose what is drawn below it.
+    for (const name of ["focusin", "pointermove"]) {
       table.addEventListener(name, (event) => {
-        const { i, j } = event.target.closest("td")?.dataset ?? {};
-        if (i) this.point(Number(i), Number(j));
+        const cell = event.target.closest("td");
+        const { i, j } = cell?.dataset ?? {};
+        if (i && cell !== this.chosen) this.point(Number(i), Number(j));
       });
     }
   }

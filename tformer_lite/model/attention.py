@@ -28,7 +28,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
-    scores = scores.masked_fill(~mask & any_key, -math.inf)
+    hide = torch.where(mask | ~any_key, 0.0, -math.inf)
+    scores = scores + hide.to(scores.dtype)
     return torch.softmax(scores, dim=-1) * any_key
 
 
@@ -42,10 +43,9 @@ def dot_product_attention(
     """Mix the values by how well each key answers each query:
     (..., T, D), (..., S, D), (..., S, D), (..., T, S) -> (..., T, D).
 
-    `mask` is boolean, True = may attend; an axis of size 1 serves all, but
-    S, its last, has every key. `dropout` is applied to the weights. Raises
-    ValueError when shapes do not fit or S is 0, TypeError for other masks.
-    Vaswani et al. (2017), equation 1.
+    `mask` is boolean, True = may attend; each of its axes but S may be 1.
+    `dropout` is applied to the weights. ValueError when shapes do not fit or
+    S is 0, TypeError for other masks. Vaswani et al. (2017), equation 1.
 
     >>> q, k = torch.ones(2, 3, 8, 4), torch.ones(2, 3, 6, 4)
     >>> dot_product_attention(q, k, v=k).shape
