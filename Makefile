@@ -204,11 +204,14 @@ atlas-poster: .venv/all.done
 preview: .venv/all.done book
 	@$(HERE) $(BIN)/python book/_tools/stored_pictures.py preview
 
+# Both look afterwards at the addresses of pages, README and notebooks.
 repository:
 	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"
+	@$(MAKE) --no-print-directory book links
 
 version:
 	@"$(PYTHON)" book/_tools/version.py "$(VERSION)"
+	@$(MAKE) --no-print-directory book links
 
 # TAG=v0.2.0 makes sure that this is the version.
 dist: .venv/all.done

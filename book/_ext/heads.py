@@ -22,11 +22,11 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
+from links import COLAB
 from repository import NOBODY, ROOT, addresses
 from version import module_version
 
 REPOSITORY, SITE_ADDRESS = addresses(ROOT)
-COLAB = "https://colab.research.google.com/github"
 GUIDE = "book/how_to_read", "run-it-yourself"
 SHORT, LONG = 50, 160  # letters of a description
 NOT_FOUND = """<section><h1>Page not found</h1>

@@ -1,7 +1,9 @@
-"""Follow every link inside the built book: `make links`.
+"""Follow every link inside the built book, and every address of the project
+itself there, in the README and in the notebooks: `make links`.
 
 A link has to lead to a file, and what follows its # to something on that
-page. Links to other sites are for `make weblinks`, which needs a network.
+page. An address of our repository, of our site or of Colab has to name what
+is here. Links to other sites are for `make weblinks`, which needs a network.
 """
 
 import re
@@ -10,9 +12,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from repository import ROOT, addresses
+from version import branch_of, home
+
 # Attention, head, step, row and column of what `explore` shows.
 EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
-HTML = Path(__file__).parents[2] / "_build" / "html"
+HTML = ROOT / "_build" / "html"
+COLAB = "https://colab.research.google.com/github"
+# In Markdown, in JSON and in code; and where a first cell fetches from.
+ADDRESS = re.compile(r"https://[^\s\"'`<>()\[\]\\]+[\w/]")
+HOME = re.compile(r"\bHOME = \\?\"([^\"\\]*)")
 
 
 class Page(HTMLParser):
@@ -41,7 +50,7 @@ def main() -> str | None:
     pages = read_pages(HTML)
     if not pages:
         return "there is no book in _build/html: run `make book` first"
-    if found := broken(pages, HTML):
+    if found := broken(pages, HTML) + astray(pages, HTML):
         return "\n".join([*found, f"{len(found)} links lead nowhere."])
     count = sum(len(page.links) for page in pages.values())
     print(f"{count:,} links on {len(pages)} pages, and none leads nowhere.")
@@ -69,11 +78,14 @@ def arrives(
     link: str, file: Path, pages: dict[Path, Page], html: Path
 ) -> bool:
     """Tell whether a link on a page leads to another site, or to something
-    in the book. One from the root, as /search.html, does not: the book may
-    stand in a folder of its site."""
+    in the book or the repository. One from the root, as /search.html, does
+    not: the book may stand in a folder of its site."""
+    url, site = addresses(ROOT)
+    if link.startswith(f"{site}/"):
+        file, link = html / "index.html", link.removeprefix(f"{site}/")
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
-        return True
+        return is_good(link, url)
     path = unquote(parts.path) or file.name
     target = (file.parent / path).resolve()
     if target in pages:
@@ -81,6 +93,34 @@ def arrives(
         shown = page.explorer and EXPLORER_PLACE.fullmatch(place)
         return place in page.places or bool(shown)
     return html in target.parents and target.is_file()
+
+
+def astray(
+    pages: dict[Path, Page], html: Path, root: Path = ROOT
+) -> list[str]:
+    """List the addresses in README and notebooks that name nothing here, and
+    the first cells that would fetch another version than this."""
+    found, here = [], home(branch_of(root), *addresses(root))
+    for file in [root / "README.md", *root.glob("chapters/**/*.ipynb")]:
+        text = file.read_text("utf8")
+        wrong = {*HOME.findall(text)} - {here}
+        for address in {*ADDRESS.findall(text)}:
+            if not arrives(address, file, pages, html):
+                wrong.add(address)
+        name = file.relative_to(root)
+        found += [f"{name}: {address}" for address in sorted(wrong)]
+    return found
+
+
+def is_good(address: str, url: str) -> bool:
+    """Tell whether an address of our repository, or of Colab, names a file
+    of this branch or tag; one of any other site is taken as good."""
+    colab = f"{COLAB}/{url.split('/', 3)[3]}"
+    path = unquote(re.split("[?#]", address)[0])
+    ours = rf"(?:{re.escape(url)}|{re.escape(colab)})/(?:blob|raw|edit|tree)"
+    if file := re.fullmatch(rf"{ours}/([^/]+)/(.*)", path):
+        return file[1] == branch_of() and (ROOT / file[2]).exists()
+    return not path.startswith(f"{COLAB}/")
 
 
 if __name__ == "__main__":

@@ -25,11 +25,22 @@ def module_version(root: Path = ROOT) -> str:
     return MODULE_VERSION.search(text)[0]
 
 
+def branch_of(root: Path = ROOT) -> str:
+    """Read the branch or tag that links lead to."""
+    return BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
+
+
+def home(branch: str, url: str, site: str) -> str:
+    """Give the address that first cells fetch from: of main the site, of a
+    release its files."""
+    return site if branch == "main" else f"{url}/releases/download/{branch}"
+
+
 def main(version: str, root: Path = ROOT) -> None:
     """Put the version where the old one stands."""
     if version != "main" and not NUMBER.fullmatch(version):
         sys.exit(f"{version!r} is no version: write 0.2.0, 0.2.0rc1 or main.")
-    branch = BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
+    branch = branch_of(root)
     number = module_version(root)
     tag = version if version == "main" else f"v{version}"
     places = addresses(root)
@@ -54,10 +65,8 @@ BEFORE_NUMBER = (
 
 
 def version_forms(branch: str, url: str, site: str) -> list[str]:
-    """Write a branch or a tag in each of the ways that files do; the first
-    cells fetch main's packages from the site, a release's from its files."""
-    release = f"{url}/releases/download/{branch}"
-    cell = f'HOME = "{site if branch == "main" else release}'
+    """Write a branch or a tag in each of the ways that files do."""
+    cell = f'HOME = "{home(branch, url, site)}'
     in_notebook = cell.replace('"', r"\"")
     return [cell, in_notebook, f"  branch: {branch}", f"/blob/{branch}"]
 
