@@ -39,10 +39,11 @@ SEARCH_LABEL = re.compile(
 )
 NEPALI_TEXT = re.compile("[\u0900-\u097f]")
 # At once, and not when the style sheets ask; a file may not be fetched so.
-FONT = """
-<script>if (location.protocol !== "file:") document.head.append(Object.assign(
-document.createElement("link"), {{ rel: "preload", as: "font", crossOrigin: "",
-href: "{}_static/NotoSansDevanagari.woff2" }}))</script>"""
+FONTS = """
+<script>if (location.protocol !== "file:") for (const name of {names})
+document.head.append(Object.assign(document.createElement("link"), {{
+rel: "preload", as: "font", crossOrigin: "",
+href: `{static}_static/${{name}}.woff2` }}))</script>"""
 WORD = re.compile(r"[\w-]+")
 CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
 INNER = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")
@@ -78,9 +79,12 @@ def light_page(page: str) -> str:
     if once:
         first = VIEWPORT.sub("", first)
         first = first.replace(CHARSET, CHARSET + once[0], 1)
-    if NEPALI_TEXT.search(rest) and (static := STATIC_LINK.search(first)):
-        font = FONT.format(static[1])
-        first = first.replace(CHARSET, CHARSET + font, 1)
+    if static := STATIC_LINK.search(first):
+        names = ["Eczar", "NotoSansDevanagari"][
+            : 1 + bool(NEPALI_TEXT.search(rest))
+        ]
+        fonts = FONTS.format(names=names, static=static[1])
+        first = first.replace(CHARSET, CHARSET + fonts, 1)
     head = PRELOAD.sub("", FILE_TAG.sub(loaded, first))
     if "searchtools.js" not in head:  # it works while the page is read
         head = SCRIPT_TAG.sub(

@@ -15,9 +15,15 @@ OLD = "the picture is old: run `make picture`"
 
 
 @pytest.mark.slow
-def test_the_first_page_shows_what_is_drawn_today():
-    file = stored_pictures.FIRST_PAGE
-    texts = file.read_text("utf8"), stored_pictures.figure_text()
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (stored_pictures.FIRST_PAGE, stored_pictures.figure_text),
+        (stored_pictures.EMBLEM, stored_pictures.emblem_text),
+    ],
+)
+def test_the_first_page_shows_what_is_drawn_today(file, text):
+    texts = file.read_text("utf8"), text()
     words = [re.split(NUMBER, text) for text in texts]
     assert words[0] == words[1], OLD
     places = [list(map(float, re.findall(NUMBER, x))) for x in texts]
