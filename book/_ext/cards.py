@@ -1,29 +1,32 @@
-"""A picture for whom somebody sends a link to: one of the page's figures, on
-a card of the size that such pictures have."""
+"""A picture for whom somebody sends a link to: below the book's emblem and
+name the page's title and one of its figures, on a card of the size that such
+pictures have."""
 
 import base64
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 from sphinx.application import Sphinx
 
-MARGIN = 40
-ROOM = 1200 - 2 * MARGIN, 630 - 2 * MARGIN
-README_PICTURE = "_static/preview.png"
+SIZE, MARGIN, TOP = (1200, 630), 40, 170
+ROOM = SIZE[0] - 2 * MARGIN, SIZE[1] - TOP - MARGIN
+PAPER, INK, GREY = "#ffffff", "#1f2328", "#57606a"
+STATIC = Path(__file__).parents[1] / "_static"
+SQUARE = re.compile(r'd="M(\d+) (\d+)h\S+" opacity="([\d.]+)"')
 
 
-def place_of_card(app: Sphinx, page: str) -> str:
+def place_of_card(app: Sphinx, page: str, title: str) -> str:
     """Draw the card of a page, and tell its place on the site."""
     found = list(figures_of(Path(app.srcdir, f"{page}.ipynb")))
-    if not found:
-        return README_PICTURE
     place = f"_static/cards/{page.replace('/', '-')}.png"
     file = Path(app.outdir, place)
     file.parent.mkdir(parents=True, exist_ok=True)
-    card(max(found, key=area_on_card)).save(file, optimize=True)
+    figure = max(found, key=area_on_card, default=None)
+    card(title, app.config.html_title, figure).save(file, optimize=True)
     return place
 
 
@@ -44,8 +47,48 @@ def area_on_card(figure: Image.Image) -> int:
     return wide * high
 
 
-def card(figure: Image.Image) -> Image.Image:
-    """Put a figure in the middle of a card of its own paper."""
-    paper, smooth = figure.getpixel((0, 0)), Image.Resampling.LANCZOS
-    inner = ImageOps.pad(figure, ROOM, smooth, paper)
-    return ImageOps.expand(inner, MARGIN, paper)
+def card(
+    title: str, book: str, figure: Image.Image | None = None
+) -> Image.Image:
+    """Write a page's title below the book's, and a figure below that; where
+    there is none, the emblem once more, large."""
+    made = Image.new("RGB", SIZE, PAPER)
+    small = emblem(10)
+    made.paste(small, (MARGIN, MARGIN))
+    if title != book:
+        write(made, book, (MARGIN + small.width + 20, MARGIN - 2), 30, GREY)
+    place = MARGIN, MARGIN + small.height + 14
+    write(made, title, place, 52, INK)
+    below = figure or emblem(50)
+    below = ImageOps.contain(below, ROOM, Image.Resampling.LANCZOS)
+    wide, high = ((all - own) // 2 for all, own in zip(ROOM, below.size))
+    made.paste(below, (MARGIN + wide, TOP + high))
+    return made
+
+
+def write(
+    made: Image.Image,
+    text: str,
+    place: tuple[int, int],
+    size: int,
+    colour: str,
+) -> None:
+    """Write a line in the letters of headings, smaller if it is long."""
+    font = ImageFont.truetype(STATIC / "Eczar.woff2", size)
+    while font.getlength(text) > SIZE[0] - MARGIN - place[0]:
+        font = font.font_variant(size=font.size - 1)
+    ImageDraw.Draw(made).text(place, text, colour, font)
+
+
+def emblem(side: int) -> Image.Image:
+    """Draw the book's emblem with squares of so many dots a side, as
+    emblem.svg has them."""
+    svg = (STATIC / "emblem.svg").read_text("utf8")
+    squares = [map(float, found) for found in SQUARE.findall(svg)]
+    colour = re.search(r'fill="(#\w+)"', svg)[1]
+    dots = Image.new("RGB", (5 * side, 4 * side), PAPER)
+    for x, y, opacity in squares:
+        ink = Image.new("L", (side - side // 8, side - side // 8))
+        ink.paste(round(255 * opacity), (0, 0, *ink.size))
+        dots.paste(colour, (int(x / 10 * side), int(y / 10 * side)), ink)
+    return dots

@@ -68,7 +68,8 @@ def describe(app: Sphinx, page: str, _template, context: dict, doctree):
     about["site_name"] = book
     if is_set():
         about["url"] = f"{SITE_ADDRESS}/{page}.html"
-        about["image"] = f"{SITE_ADDRESS}/{cards.place_of_card(app, page)}"
+        place = cards.place_of_card(app, page, title)
+        about["image"] = f"{SITE_ADDRESS}/{place}"
         lines.append(meta("name", "twitter:card", "summary_large_image"))
     lines += [meta("property", f"og:{k}", v) for k, v in about.items()]
     if page == "404":
