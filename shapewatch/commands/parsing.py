@@ -23,6 +23,8 @@ def number(text: str, least: int = 0) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     if int(text) < least:
         raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+    if int(text) > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text} is more than {sys.maxsize}")
     return int(text)
 
 
@@ -31,7 +33,7 @@ def count(text: str) -> int:
     return number(text, 1)
 
 
-def filled(text: str) -> str:
+def some_text(text: str) -> str:
     """Read a text that is not empty."""
     if not text.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is empty: leave it out")
@@ -41,7 +43,7 @@ def filled(text: str) -> str:
 COUNT, WHOLE_NUMBER = (
     {"type": one, "metavar": "N"} for one in (count, number)
 )
-TEXT, FLAG = {"type": filled, "metavar": "TEXT"}, {"action": "store_true"}
+TEXT, FLAG = {"type": some_text, "metavar": "TEXT"}, {"action": "store_true"}
 # By name: how argparse reads an option, and what it is.
 Options = Mapping[str, tuple[dict[str, Any], str]]
 

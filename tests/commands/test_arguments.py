@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import tformer_lite
-from tests.helpers.commands import TEXT, examples, refusal
-from tformer_lite import running_trace
+from tests.helpers.commands import TEXT, char, examples, refusal
+from tformer_lite import load_checkpoint, running_trace
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import TO_TRY, read
 from tformer_lite.commands.inspecting import PRESETS
@@ -83,6 +83,7 @@ REFUSED = {
     "train char x --norm rsm": "(is rms meant?)",
     "train char x --demo ''": "--demo: '' is empty: leave it out",
     "train char x --steps 1e3": "'1e3' is no whole number",
+    f"generate a --seed {2**63}": f"{2**63} is more than {2**63 - 1}",
     "train char a.pipe": "a.pipe: is a device or a pipe: save what it gives",
     "train translate /dev/zero": "/dev/zero: is a device or a pipe",
     "generate a --ckpt a.pipe": "there is no checkpoint a.pipe",
@@ -165,6 +166,12 @@ def test_a_terminal_of_other_letters_gets_question_marks():
 def test_without_a_stdout_a_command_ends_well(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["trace"]) == 0
+
+
+def test_the_last_layer_can_have_the_weights_of_the_embedding(tmp_path):
+    assert main(char(tmp_path, "--steps", "1", "--tied")) == 0
+    model = load_checkpoint(tmp_path / "model.pt").model
+    assert model.head.weight is model.embedding.tokens.weight
 
 
 def test_the_versions_are_told(capsys):

@@ -61,6 +61,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "window": (COUNT, "positions that one attends to, itself included"),
     "num_layers": (COUNT, "blocks of each stack"),
     "d_ff": (COUNT, "hidden channels of the feed-forward layers"),
+    "tied": (FLAG, "let the last layer have the target embedding's weights"),
     "dropout": (PORTION, "share of the values dropped in training"),
     **{
         name: ({"choices": [*(PARTS | {"residual": BLOCKS})[name]]}, text)
@@ -111,7 +112,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 # Each is a time to train for, and says how many steps there are.
 DURATIONS = ("minutes", "steps", "epochs")
 # Options that are a config's, with its name for each, and a recipe's.
-MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window"}
+MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window", "tied"}
 MODEL_OPTIONS = {
     name: SOURCE_NAMES.get(name, name)
     for name in OPTIONS
