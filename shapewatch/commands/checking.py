@@ -78,8 +78,8 @@ def reason(text: str) -> tuple[str, str]:
     return name, why
 
 
-def call_factory(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
-    """Call a factory: the model, and its inputs, or whatever it `gives`."""
+def call_factory(target: str) -> tuple[Any, tuple]:
+    """Call a factory: the model, and its inputs."""
     factory = import_factory(target)
     try:
         whole = isinstance(factory, nn.Module)
@@ -90,7 +90,7 @@ def call_factory(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
     model, *inputs = result if isinstance(result, (tuple, list)) else [result]
     if not callable(model):
         kind = type(model).__name__
-        raise ValueError(f"{target} gave {kind}, and no model: {gives}")
+        raise ValueError(f"{target} gave {kind}, and no model: {GIVES}")
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         return model, tuple(inputs[0])
     return model, tuple(inputs)

@@ -80,7 +80,7 @@ class Program:
 
 def question(word: str, known: Iterable[str]) -> str:
     """Ask whether a word like it is meant."""
-    from shapewatch.cards.configs import likely  # Ctrl-C may come
+    from shapewatch.cards.configs import likely  # late, as in `run`
 
     return likely(word, known)
 
@@ -220,7 +220,7 @@ def run(place: str, argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        options = import_module(place).read(argv)  # Ctrl-C may come
+        options = import_module(place).read(argv)  # late, as in `run`
         code = options.run(options)
         print(end="", flush=True)  # where there is no stdout, too
     except BrokenPipeError:
