@@ -70,7 +70,7 @@ TRANSLATE = "translate 'they will buy bread.'"
 REFUSED = {
     "": "COMMAND",
     "gen": "(is generate meant?); see python -m tformer_lite --help",
-    "TRIAN char x": "(is train meant?)",
+    "TRAINS char x": "(is train meant?)",
     "train chra x": "(is char meant?); see python -m tformer_lite train --h",
     "train char x --steos 3 --minuets=1 --seed 2": (
         "no such option: --steos (is --steps meant?), --minuets (is --minutes "
