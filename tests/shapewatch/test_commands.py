@@ -227,7 +227,7 @@ def test_a_trace_goes_to_a_file_and_only_there(capsys, here):
         ("trace theirs:named --axes 'B T'", "--axes: give one for each of id"),
         ("trace theirs:make --path nowhere", "no call in 'nowhere': the pa"),
         ("trace theirs:make --json beside.py/t.json", "t.json: Not a dir"),
-        ("checks theirs:make", "(is check meant?); see python -m shapewatch -"),
+        ("checks theirs:make", "(is check meant?); see python -m shape"),
         ("check theirs:make --paed 0", "no such option: --paed (is --pad mea"),
         ("check theirs:make --json ''", "--json: '' is empty: leave it out"),
         ("check nothing.py:f", "shapewatch: there is no file /"),
