@@ -31,7 +31,7 @@ USES: dict[type, tuple[str, tuple]] = {
     EncoderDecoder: ("translate", (WordTokenizer, WordTokenizer)),
 }
 SENTENCE_ENDS = (".", "!", "?", "।")
-LONGEST = 1_000_000  # characters of a line
+LINE_LENGTH = 1_000_000  # characters, from which on it is no line
 NAMES_TO_TELL = 3  # of tensors, at most
 BYTES = 0xDC00  # where Python keeps a byte that it cannot read
 
@@ -137,11 +137,11 @@ def lines_typed(sign: str) -> Iterator[str]:
     stdin = sys.stdin or StringIO()
     if isinstance(stdin, TextIOWrapper):
         stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
-    while line := stdin.readline(LONGEST):
-        if "\0" in line or len(line) == LONGEST:
+    while line := stdin.readline(LINE_LENGTH):
+        if "\0" in line or len(line) == LINE_LENGTH:
             raise ValueError(
                 "stdin is no text: give lines without a zero byte, of less "
-                f"than {LONGEST:,} characters."
+                f"than {LINE_LENGTH:,} characters."
             )
         yield line.strip("\ufeff\r\n")
 
