@@ -188,10 +188,10 @@ def read_plan(text: str) -> Plan:
 
 def json_data(file: Path) -> Config:
     """Read a configuration; ValueError if it is none."""
+    if not file.is_file():  # a pipe may never end
+        raise ValueError(f"there is no file {file}")
     try:
-        data = json.loads(file.read_text("utf8"))
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {file}") from None
+        data = json.loads(file.read_bytes())
     except ValueError as error:
         raise ValueError(f"{file} is no JSON: {error}") from error
     if not isinstance(data, dict):
@@ -216,14 +216,18 @@ def plan_of(data: Config, text: str) -> Plan:
     says = f'has "model_type": "{family}"' if family else 'has no "model_type"'
     raise ValueError(
         f"{text} {says}, which transformers {library.__version__} knows a "
-        f"model by{likely(str(family), known)}"
+        f"model by{likely(str(family), known)}."
     )
 
 
 def likely(word: str, known: Iterable[str]) -> str:
-    """Ask whether a word like it is meant."""
-    close = get_close_matches(word, list(known), 1)
-    return f"; is {close[0]} meant?" if close else "."
+    """Ask whether a word is meant that begins so, or is spelt nearly so."""
+    names = {name.lstrip("-").casefold(): name for name in known}
+    word = word.lstrip("-").casefold()
+    found = [name for name in names if word and name.startswith(word)][:3]
+    found += get_close_matches(word, names, 1, cutoff=0.65)
+    meant = " or ".join(names[name] for name in dict.fromkeys(found))
+    return f" (is {meant} meant?)" if meant else ""
 
 
 def class_for(config_kind: type) -> Any:
@@ -246,5 +250,5 @@ def class_named(name: str) -> tuple[Any, Config]:
         return class_for(kind), {}
     if not getattr(kind, "config_class", None):
         meant = likely(name, dir(library))
-        raise ValueError(f"transformers has no model {name}{meant}")
+        raise ValueError(f"transformers has no model {name}{meant}.")
     return kind, {}

@@ -2,7 +2,6 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -16,16 +15,19 @@ from shapewatch.properties.reporting import reader_line
 from shapewatch.properties.subject import error_line
 
 FORMS = "give module:factory, or path/to/file.py:factory"
+MAIN = "let it run only under if __name__ == '__main__'"
 GIVES = "a factory gives (model, inputs): a tensor, several, or a dictionary"
 
 
-def run_check(
-    args: Namespace, call: Callable[[str], tuple[Any, tuple]] | None = None
-) -> int:
+class MissingError(ValueError):
+    """A name that leads to no file, or to no module."""
+
+
+def run_check(args: Namespace) -> int:
     """Check a model for what holds for every right one: causality, padding,
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
-    seen = report_on(args, *(call or call_factory)(args.factory))
+    seen = report_on(args, *call_factory(args.factory))
     if args.json != "-":
         print(seen, flush=True)
     if args.json:
@@ -61,7 +63,10 @@ def write_text(file: str, text: str, what: str) -> None:
     if file == "-":
         print(text, flush=True)
         return
-    Path(file).write_text(text, "utf8")
+    path = Path(file)
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True)
+    path.write_text(text, "utf8")
     print(f"{what} saved to {file}", flush=True)
 
 
@@ -73,8 +78,8 @@ def reason(text: str) -> tuple[str, str]:
     return name, why
 
 
-def call_factory(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
-    """Call a factory: the model, and its inputs, or whatever it `gives`."""
+def call_factory(target: str) -> tuple[Any, tuple]:
+    """Call a factory: the model, and its inputs."""
     factory = import_factory(target)
     try:
         whole = isinstance(factory, nn.Module)
@@ -85,7 +90,7 @@ def call_factory(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
     model, *inputs = result if isinstance(result, (tuple, list)) else [result]
     if not callable(model):
         kind = type(model).__name__
-        raise ValueError(f"{target} gave {kind}, and no model: {gives}")
+        raise ValueError(f"{target} gave {kind}, and no model: {GIVES}")
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         return model, tuple(inputs[0])
     return model, tuple(inputs)
@@ -99,8 +104,10 @@ def import_factory(target: str) -> Any:
     load = from_file if place.endswith(".py") else from_module
     try:
         module = load(place)
-    except ValueError:
+    except MissingError:
         raise
+    except SystemExit as stop:
+        raise ValueError(f"{place} ends the program: {MAIN}") from stop
     except Exception as error:
         raise ValueError(f"{place} fails: {error_with_line(error)}") from error
     if not callable(thing := getattr(module, name, None)):
@@ -123,7 +130,7 @@ def from_file(place: str) -> ModuleType:
     """Run a file, once, as a module that imports what stands beside it."""
     path = Path(place).resolve()
     if not path.is_file():
-        raise ValueError(f"there is no file {path}")
+        raise MissingError(f"there is no file {path}")
     known: Any = sys.modules.get(path.stem)
     if getattr(known, "__file__", "") == str(path):
         return known
@@ -145,7 +152,7 @@ def from_module(place: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and f"{place}.".startswith(f"{error.name}."):
             says = f"there is no module {error.name!r} in {here}, nor is one "
-            raise ValueError(f"{says}installed; {FORMS}") from error
+            raise MissingError(f"{says}installed; {FORMS}") from error
         raise
 
 

@@ -5,20 +5,26 @@ import os
 import sys
 import textwrap
 from argparse import SUPPRESS, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 EXIT_AT_CTRL_C = 130  # what a shell calls a program that Ctrl-C has ended
 WRONG = 2
+TEXT_AFTER = "; if it is a text, write -- before it"
 SHAPES = {None: "{}", "?": "[{}]", "*": "[{}...]", "+": "{}..."}
 
 
 def number(text: str, least: int = 0) -> int:
     """Read a whole number."""
+    if not text.strip().lstrip("+-").isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     if int(text) < least:
         raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+    if int(text) > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text} is more than {sys.maxsize}")
     return int(text)
 
 
@@ -27,10 +33,17 @@ def count(text: str) -> int:
     return number(text, 1)
 
 
+def some_text(text: str) -> str:
+    """Read a text that is not empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is empty: leave it out")
+    return text
+
+
 COUNT, WHOLE_NUMBER = (
     {"type": one, "metavar": "N"} for one in (count, number)
 )
-TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
+TEXT, FLAG = {"type": some_text, "metavar": "TEXT"}, {"action": "store_true"}
 # By name: how argparse reads an option, and what it is.
 Options = Mapping[str, tuple[dict[str, Any], str]]
 
@@ -51,9 +64,8 @@ class Program:
     """A command line: how it is called, what it is for, its commands and all
     their options; and what to try, by command, "" for the whole.
 
-    `groups` of commands have names and purposes, too; `more` gives further
-    lines of what to try; `title_of` names what --help puts an option under;
-    of `rivals`, one option alone may be typed.
+    `groups` of commands have names and purposes, too; `titles` name what
+    --help puts an option under; of `rivals`, one option alone may be typed.
     """
 
     name: str
@@ -62,18 +74,50 @@ class Program:
     options: Options
     examples: Mapping[str, Sequence[str]]
     groups: Mapping[str, str] = field(default_factory=dict)
-    more: Callable[[str], list[str]] = lambda name: []
-    title_of: Callable[[str], str | None] = lambda name: None
+    titles: Mapping[str, str] = field(default_factory=dict)
     rivals: Sequence[str] = ()
 
 
+def question(word: str, known: Iterable[str]) -> str:
+    """Ask whether a word like it is meant."""
+    from shapewatch.cards.configs import likely  # late, as in `run`
+
+    return likely(word, known)
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one line."""
+    """A parser that reports an error in one line, and what may be meant."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is."""
         package = self.prog.split()[2]  # python -m PACKAGE
-        self.exit(2, f"{package}: {message}; see {self.prog} --help\n")
+        self.exit(WRONG, f"{package}: {message}; see {self.prog} --help\n")
+
+    def parse_known_args(self, *args: Any, **named: Any) -> Any:
+        """Read what was typed; what is left over then is an error."""
+        found, others = super().parse_known_args(*args, **named)
+        if others:
+            self.error(self.left_over(others))
+        return found, others
+
+    def left_over(self, words: list[str]) -> str:
+        """Say which words are no options, or are too many."""
+        known = self._option_string_actions
+        names = [x.partition("=")[0] for x in words if x.startswith("-")]
+        if wrong := [x for x in names if x not in {"--", *known}]:
+            texts = [f"{name}{question(name, known)}" for name in wrong]
+            says = f"no such option: {', '.join(texts)}"
+            return says + TEXT_AFTER * (texts == wrong)
+        typed = " ".join(words)
+        return f"more words than are read, {typed!r}: put a text in quotes"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise argparse's error for what is no choice, with what is near."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += question(value, action.choices or ())
+            raise
 
 
 def read_command(
@@ -89,21 +133,21 @@ def read_command(
 
 def parser_of(program: Program) -> Parser:
     """Describe every command, and those within a group of them."""
-    texts = help_texts(program, "", program.about)
-    top = Parser(prog=program.name, **texts)
-    every = top.add_subparsers(metavar="COMMAND", required=True)
-    groups = {"": every}
+    top = Parser(prog=program.name, **help_texts(program, "", program.about))
+    packages = program.name.split()[2], "torch"
+    versions = (f"{x} {import_module(x).__version__}" for x in packages)
+    text = ", ".join(versions)
+    top.add_argument("--version", action="version", version=text)
+    groups = {"": top.add_subparsers(metavar="COMMAND", required=True)}
     for name, about in program.groups.items():
-        texts = help_texts(program, name, about)
-        kinds = add_command(every, program, name, "KIND ...", texts)
+        kinds = add_command(groups[""], program, name, "KIND ...", about)
         groups[name] = kinds.add_subparsers(metavar="KIND", required=True)
     for name, command in program.commands.items():
         word, nargs, about = command.operand
         sign = word.upper().rstrip("S")
         usage = f"[OPTION...] {SHAPES[nargs].format(sign)}".rstrip()
-        texts = help_texts(program, name, str(command.run.__doc__))
-        group = groups[name.rpartition(" ")[0]]
-        parser = add_command(group, program, name, usage, texts)
+        group, purpose = groups[name.rpartition(" ")[0]], command.run.__doc__
+        parser = add_command(group, program, name, usage, str(purpose))
         if word:
             parser.add_argument(word, metavar=sign, nargs=nargs, help=about)
         add_options(parser, program, command.defaults)
@@ -113,17 +157,16 @@ def parser_of(program: Program) -> Parser:
 
 
 def add_command(
-    group: Any, program: Program, name: str, usage: str, texts: dict[str, Any]
+    group: Any, program: Program, name: str, usage: str, about: str
 ) -> Parser:
     """Add a command to those beside it."""
-    about = texts["description"].replace("\n", " ")
+    line = about.replace("\n", " ").split(":")[0].split(". ")[0]
     return group.add_parser(
         name.split()[-1],
-        help=about.split(":")[0].split(". ")[0].rstrip("."),
-        allow_abbrev=False,
+        help=" ".join(line.rstrip(".").split()),
         prog=f"{program.name} {name}",
         usage=f"%(prog)s {usage}",
-        **texts,
+        **help_texts(program, name, about),
     )
 
 
@@ -133,8 +176,9 @@ def help_texts(program: Program, name: str, about: str) -> dict[str, Any]:
     lines = [f"  {program.name} {typed}".rstrip() for typed in words]
     return {
         "description": textwrap.fill(" ".join(about.split()), 78),
-        "epilog": "\n".join(["examples:", *lines, *program.more(name)]),
+        "epilog": "\n".join(["examples:", *lines]),
         "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
     }
 
 
@@ -147,7 +191,7 @@ def add_options(
     groups: dict[str | None, Any] = {None: parser}
     groups |= dict.fromkeys(program.rivals, rivals)
     for name, default in defaults.items():
-        title = name if name in groups else program.title_of(name)
+        title = name if name in groups else program.titles.get(name)
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
         how, text = program.options[name]
@@ -168,13 +212,17 @@ def run(place: str, argv: Sequence[str] | None = None) -> int:
     exit code: its own, or 2 after an error.
 
     An error is one line on stderr. Ctrl-C gives 130, and a reader that has
-    gone away (`| head`) ends the command without a word.
+    gone away (`| head`) ends the command without a word. A letter that the
+    terminal cannot show is a question mark.
     """
     package = place.partition(".")[0]
+    for stream in sys.stdout, sys.stderr:
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
-        options = import_module(place).read(argv)  # Ctrl-C may come
+        options = import_module(place).read(argv)  # late, as in `run`
         code = options.run(options)
-        sys.stdout.flush()
+        print(end="", flush=True)  # where there is no stdout, too
     except BrokenPipeError:
         # Python flushes once more at the end: let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,5 @@
 """The command line: what one can type, how it answers what is wrong, and the
-commands `trace` and `check`."""
+command `trace`."""
 
 import os
 import shlex
@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from classroom.__main__ import main as teach
-from tests.helpers.commands import TEXT, examples, refusal
-from tests.helpers.factories import own_modules
-from tformer_lite import running_trace
+import tformer_lite
+from tests.helpers.commands import TEXT, char, examples, refusal
+from tformer_lite import load_checkpoint, running_trace
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import TO_TRY, read
 from tformer_lite.commands.inspecting import PRESETS
@@ -66,19 +66,27 @@ def test_help_says_what_a_command_does_with_examples_that_work(
         assert read(words).run
 
 
-def test_what_follows_classroom_goes_to_its_own_command_line(
-    capsys, monkeypatch
-):
-    assert teach(["list"]) == 0
-    own = capsys.readouterr()
-    monkeypatch.setattr(sys, "argv", ["-m", "classroom", "list"])
-    assert main() == 0
-    assert capsys.readouterr() == own
-
-
 TRANSLATE = "translate 'they will buy bread.'"
 REFUSED = {
     "": "COMMAND",
+    "gen": "(is generate meant?); see python -m tformer_lite --help",
+    "TRAINS char x": "(is train meant?)",
+    "train chra x": "(is char meant?); see python -m tformer_lite train --h",
+    "train char x --steos 3 --minuets=1 --seed 2": (
+        "no such option: --steos (is --steps meant?), --minuets (is --minutes "
+        "meant?); see python -m tformer_lite train char --help"
+    ),
+    "generate a --max 3": "--max (is --max_new_tokens meant?)",
+    "generate a --verbose": "--verbose; if it is a text, write -- before it",
+    "generate once upon": "more words than are read, 'upon': put a text in qu",
+    "generate a -- --top_k 3": "more words than are read, '--top_k 3'",
+    "train char x --norm rsm": "(is rms meant?)",
+    "train char x --demo ''": "--demo: '' is empty: leave it out",
+    "train char x --steps 1e3": "'1e3' is no whole number",
+    f"generate a --seed {2**63}": f"{2**63} is more than {2**63 - 1}",
+    "train char a.pipe": "a.pipe: is a device or a pipe: save what it gives",
+    "train translate /dev/zero": "/dev/zero: is a device or a pipe",
+    "generate a --ckpt a.pipe": "there is no checkpoint a.pipe",
     "train char": "PATH",
     "train char x --d_model 0": "--d_model: 0 is less than 1",
     "train char x --dropout 2": "2 is not between 0 and 1",
@@ -121,17 +129,10 @@ REFUSED = {
     "generate a --top_k -1": "-1 is less than 0",
     f"{TRANSLATE} again --heatmap looks.png": "give one, in quotes",
     "translate ' ' --shapes": "give one, in quotes",
-    f"{TRANSLATE} --interactive --shapes": "give one, in quotes",
-    f"{TRANSLATE} --shapes --max_len 1": "no word to look at",
     f"{TRANSLATE} --heatmap looks.pdf": "end in .png or .svg",
-    f"{TRANSLATE} --heatmap nowhere/looks.png": "nowhere/looks.png: No",
+    f"{TRANSLATE} --heatmap text.txt/looks.png": "png: lies in a file, not",
     "trace --preset bert": "tiny_translator",
     "trace --path nowhere": "no call in 'nowhere'",
-    "check nothing.py:f": "there is no file /",
-    "check lost:f": "lost fails: ModuleNotFoundError: No module named 'now",
-    "check own_model:fails": "ZeroDivisionError: division by zero, at own_mo",
-    "check own_model:number": "gave int, and no model: a f",
-    "check own_model:right --expect speed=slow": "no check 'speed'",
 }
 
 
@@ -140,6 +141,7 @@ REFUSED = {
 def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
     words, answer, capsys, here
 ):
+    os.mkfifo(here / "a.pipe")
     (here / "text.txt").write_text(TEXT)
     (here / "short.txt").write_text("amar")
     (here / "bad.txt").write_bytes(b"one\ntwo\xff\n")
@@ -147,6 +149,37 @@ def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
     before = {*here.iterdir()}
     assert answer in refusal(capsys, *shlex.split(words))
     assert {x for x in here.iterdir() if x.suffix} == before
+
+
+@pytest.mark.slow
+def test_a_terminal_of_other_letters_gets_question_marks():
+    command = [sys.executable, "-m", "tformer_lite", "translate", "we eat."]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, set(done.stdout)) == (0, set("? \n"))
+
+
+def test_without_a_stdout_a_command_ends_well(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["trace"]) == 0
+
+
+def test_the_last_layer_can_have_the_weights_of_the_embedding(tmp_path):
+    assert main(char(tmp_path, "--steps", "1", "--tied")) == 0
+    model = load_checkpoint(tmp_path / "model.pt").model
+    assert model.head.weight is model.embedding.tokens.weight
+
+
+def test_the_versions_are_told(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    own = f"tformer_lite {tformer_lite.__version__}, "
+    assert capsys.readouterr().out == f"{own}torch {torch.__version__}\n"
+    assert end.value.code == 0
 
 
 @pytest.mark.full
@@ -161,89 +194,11 @@ def test_a_reader_that_goes_away_ends_the_command_quietly():
     assert (done.returncode, done.stderr) == (2, "")
 
 
-CODE = """\
-import torch
-from torch import nn
-from beside import V
-
-class Model(nn.Module):
-    def __init__(self, ahead=0):
-        super().__init__()
-        self.table, self.head = nn.Embedding(V, 8), nn.Linear(8, V)
-        self.ahead = ahead
-
-    def forward(self, ids, mask=None):
-        x = self.table(ids)
-        y = self.head(x + self.ahead * x.roll(-1, 1))
-        return {"hidden": x, "last": y}
-
-ids = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
-
-def right():
-    return Model(), {"ids": ids, "mask": torch.ones(2, 4)}
-
-def wrong():
-    return Model(ahead=1), ids
-
-def number():
-    return 3, ids
-
-def fails():
-    return 1 / 0
-
-def mismatched():
-    return nn.Linear(3, 3), torch.ones(2, 4, 8)
-"""
-
-
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder with a module, and one beside it."""
-    lost, beside = "import nowhere_at_all\n", "V = 10\n"
-    files = {"own_model": CODE, "beside": beside, "lost": lost}
-    with own_modules(tmp_path, monkeypatch, **files):
-        yield tmp_path
-
-
-PADDED = "own_model:wrong --output=last --no-causal --pad 0"
-EXPECTED = "--expect 'padding_invariance=as it was' --expect past=no"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ("own_model:right", 0, "finite              ✓ holds       All outp"),
-        (
-            "own_model:wrong --output last",
-            1,
-            "causality           ✗ broken      Sequence 0: position 0 moves",
-        ),
-        ("own_model:mismatched", 1, "The model does not run: RuntimeErr"),
-        (PADDED, 1, "causality           – not judged  Outputs may depend on"),
-        (f"{PADDED} --positions 3", 1, "padding_invariance  ✗ broken"),
-        (
-            f"{PADDED} {EXPECTED}",
-            0,
-            "! expected    as it was. Sequence 1: output 2 moves",
-        ),
-        # It brings its ids; the model hides the id 1, and attends to 5.
-        ("tformer_lite:running_model", 0, "✓ holds"),
-        ("tformer_lite:running_model --pad 1", 0, "padding_invariance  ✓"),
-        (
-            "tformer_lite:running_model --pad 5",
-            1,
-            "padding_invariance  ✗ broken      Sequence 0: output 0 moves",
-        ),
-    ],
-)
-def test_a_check_says_what_it_finds_and_gives_1_if_it_is_broken(
-    words, code, said, here, capsys
-):
-    assert main(["check", *shlex.split(words)]) == code
-    found = capsys.readouterr()
-    assert said in found.out
-    assert found.err == ""
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.slow

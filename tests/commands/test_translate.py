@@ -142,10 +142,9 @@ def test_lines_of_stdin_are_translated_when_no_sentence_is_given(
     monkeypatch.setattr(sys, "stdin", io.StringIO("one two.\nsea sun.\n"))
     assert main(say(trained)) == 0
     assert capsys.readouterr().out == wanted
-    stdin = io.StringIO("one two.")
-    stdin.isatty = lambda: True
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert "there is nothing to translate" in refusal(capsys, *say(trained))
+    for line in "a" * 10**6, "one\0two":
+        monkeypatch.setattr(sys, "stdin", io.StringIO(line))
+        assert "stdin is no text: give lines" in refusal(capsys, *say(trained))
 
 
 @pytest.mark.slow
@@ -270,14 +269,14 @@ def test_at_a_terminal_there_is_a_sign_and_ctrl_d_ends(capsys, monkeypatch):
     terminal = io.StringIO()
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stdin", terminal)
-    assert main(["translate", "--interactive"]) == 0
+    assert main(["translate"]) == 0
     assert capsys.readouterr() == (f"{BOOKS * 2}\n", "")
 
     def stopped(sign: str) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("builtins.input", stopped)
-    assert main(["translate", "--interactive"]) == 130
+    assert main(["translate"]) == 130
     assert capsys.readouterr() == ("\n", "tformer_lite: stopped\n")
 
 
@@ -289,7 +288,7 @@ NEPALI = "उनीहरू रोटी किन्नेछन् ।"
 def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
     """The witnesses: the heads' weights, traced here; rows that sum to 1;
     and *bread*, the fourth of the words, from which रोटी is written."""
-    path = tmp_path / "looks.svg"
+    path = tmp_path / "a" / "new" / "looks.svg"
     assert main(["translate", ENGLISH, "--heatmap", str(path)]) == 0
     assert capsys.readouterr().out == f"{NEPALI}\nHeatmap saved to {path}\n"
     texts = re.findall(r">([^<>\n]+)</text>", path.read_text("utf8"))

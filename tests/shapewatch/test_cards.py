@@ -189,10 +189,11 @@ def test_what_sees_and_reads_is_read_by_its_part_that_reads(tmp_path):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"model_type": "llma"}, "; is llama meant?"),
+        ({"model_type": "llma"}, " (is llama meant?)."),
         ({"hidden_size": 5}, 'has no "model_type"'),
         ({"model_type": "llama", "hidden_size": 65}, "not a multiple of the"),
         ({"model_type": "gpt2", "n_head": 0}, "cannot be built and run "),
+        ({"model_type": ["llama"]}, " describes no model: TypeError"),
     ],
 )
 def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path, capsys):

@@ -81,14 +81,52 @@ def place():
 def copying(model, ids):
     return nn.functional.cross_entropy(model(ids % 6).mT, ids % 6)
 """
+OWN = """\
+import torch
+from torch import nn
+from beside import V
+
+class Model(nn.Module):
+    def __init__(self, ahead=0):
+        super().__init__()
+        self.table, self.head = nn.Embedding(V, 8), nn.Linear(8, V)
+        self.ahead = ahead
+
+    def forward(self, ids, mask=None):
+        x = self.table(ids)
+        y = self.head(x + self.ahead * x.roll(-1, 1))
+        return {"hidden": x, "last": y}
+
+ids = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
+
+def right():
+    return Model(), {"ids": ids, "mask": torch.ones(2, 4)}
+
+def wrong():
+    return Model(ahead=1), ids
+
+def number():
+    return 3, ids
+
+def fails():
+    return 1 / 0
+
+def mismatched():
+    return nn.Linear(3, 3), torch.ones(2, 4, 8)
+"""
+
+
 DIMS = ["--dims", "B=2,T=4"]
 NAMED = [*DIMS, "--axes", "B T"]
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder with that module."""
-    with own_modules(tmp_path, monkeypatch, theirs=CODE):
+    """A folder with those modules, and others."""
+    ends, lost = "raise SystemExit(0)\n", "import nowhere_at_all\n"
+    files = {"theirs": CODE, "own_model": OWN, "ends": ends, "lost": lost}
+    files |= {"beside": "V = 10\n", "wrong": "raise ValueError('no')\n"}
+    with own_modules(tmp_path, monkeypatch, **files):
         yield tmp_path
 
 
@@ -160,13 +198,13 @@ def test_so_many_levels_are_printed_and_how_to_see_more(capsys):
 
 
 def test_a_trace_goes_to_a_file_and_only_there(capsys, here):
-    words = "trace", "theirs:make", *NAMED, "--json", "seen.json"
-    assert typed(capsys, *words) == ["Trace saved to seen.json"]
+    words = "trace", "theirs:make", *NAMED, "--json", "a/b/seen.json"
+    assert typed(capsys, *words) == ["Trace saved to a/b/seen.json"]
     seen = trace(*given("make"), dims={"B": 2, "T": 4}, axes=["B T"])
-    assert (here / "seen.json").read_text("utf8") == seen.to_json()
+    assert (here / "a/b/seen.json").read_text("utf8") == seen.to_json()
     assert json.loads(seen.to_json())["dims"] == {"B": 2, "T": 4}
     first, second, *_ = typed(capsys, *words, "--depth", "1")
-    assert first == "Trace saved to seen.json"
+    assert first == "Trace saved to a/b/seen.json"
     assert second.startswith("Model  (B, T)")
 
 
@@ -181,20 +219,34 @@ def test_a_trace_goes_to_a_file_and_only_there(capsys, here):
         ("check theirs:make --loss no", "theirs has no function 'no'; it h"),
         ("trace theirs", "'theirs' names no factory: give module:factory"),
         ("trace theirs:makes", "theirs has no function 'makes'; it has Bl"),
-        ("trace nothing_here:make", "there is no module 'nothing_here'"),
+        ("trace nothing_here:make", "shapewatch: there is no module 'nothing"),
         ("trace theirs:make --dims B=3 --axes 'B T'", "dims say B=3, and B"),
         ("trace theirs:make --dims B=2,T=4 --axes B --axes T", "There are 1"),
         ("trace theirs:make --dims B", "--dims B: write B=2,T=8"),
         ("trace theirs:make --dims B=2,B=3", "B=2,B=3: write B=2,T=8"),
         ("trace theirs:named --axes 'B T'", "--axes: give one for each of id"),
         ("trace theirs:make --path nowhere", "no call in 'nowhere': the pa"),
-        ("trace theirs:make --json no/t.json", "no/t.json: No such file"),
+        ("trace theirs:make --json beside.py/t.json", "t.json: Not a dir"),
+        ("checks theirs:make", "(is check meant?); see python -m shape"),
+        ("check theirs:make --paed 0", "no such option: --paed (is --pad mea"),
+        ("check theirs:make --json ''", "--json: '' is empty: leave it out"),
+        ("check nothing.py:f", "shapewatch: there is no file /"),
+        ("check pipe.py:f", "there is no file /"),
+        ("check lost:f", "lost fails: ModuleNotFoundError: No module na"),
+        ("check wrong:f", "wrong fails: ValueError: no, at wrong.py:1"),
+        ("check ends:f", "ends ends the program: let it run only under if __"),
+        ("check own_model:fails", "ZeroDivisionError: division by zero, at"),
+        ("check own_model:number", "gave int, and no model: a f"),
+        ("check own_model:right --expect speed=slow", "no check 'speed'"),
+        ("card pipe.json", "there is no file pipe.json"),
         ("trace theirs:alone", "theirs:alone does not run: TypeError: Model."),
         ("check theirs:alone", "theirs:alone: give the model's inputs, too"),
         ("check theirs:make --expect past", "--expect 'past': write name="),
     ],
 )
-def test_a_mistake_is_answered_in_a_line(words, says, capsys):
+def test_a_mistake_is_answered_in_a_line(words, says, capsys, here):
+    for name in "pipe.py", "pipe.json":
+        os.mkfifo(here / name)
     assert says in refusal(capsys, *shlex.split(words), main=main)
 
 
@@ -258,6 +310,39 @@ def test_a_report_goes_to_the_screen_as_json_with_every_field(capsys):
     levels = {one["level"] for one in data["findings"]}
     assert all(f'"{level}"' in schema for level in levels)
     assert data["ok"] is seen.ok is True
+
+
+PADDED = "own_model:wrong --output=last --no-causal --pad 0"
+EXPECTED = "--expect 'padding_invariance=as it was' --expect past=no"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("own_model:right", 0, "finite              ✓ holds       All outp"),
+        (
+            "own_model:wrong --output last",
+            1,
+            "causality           ✗ broken      Sequence 0: position 0 moves",
+        ),
+        ("own_model:mismatched", 1, "The model does not run: RuntimeErr"),
+        (PADDED, 1, "causality           – not judged  Outputs may depend on"),
+        (f"{PADDED} --positions 3", 1, "padding_invariance  ✗ broken"),
+        (
+            f"{PADDED} {EXPECTED}",
+            0,
+            "! expected    as it was. Sequence 1: output 2 moves",
+        ),
+    ],
+)
+def test_a_check_says_what_it_finds_and_gives_1_if_it_is_broken(
+    words, code, said, capsys
+):
+    assert main(["check", *shlex.split(words)]) == code
+    found = capsys.readouterr()
+    assert said in found.out
+    assert found.err == ""
 
 
 @pytest.mark.slow

@@ -88,7 +88,10 @@ def test_any_pairs_come_back_from_their_file(pairs, tmp_path):
         (b"a\t\tCC-BY\n", "line 1: the second column of .* is empty. Write"),
         (b"a\tb\r\nc\t\xe9t\xe9\r\n", "line 2: the byte 0xe9 is not UTF-8"),
         (b"\xef\xbb\xbfa\tb\nc\n\xff", "line 3: the byte 0xff is not UTF-8"),
-        ("a\tछ".encode("utf-16"), "line 1: the byte 0xff is not UTF-8. Open"),
+        ("a\tछ".encode("utf-16"), "line 1: the byte 0xff is not UTF-8 tex"),
+        ("a\tछ".encode("utf-16-le"), "line 1: the byte 0x00 is not UTF-8"),
+        (b"a\tb\n" + bytes(9), "line 2: the byte 0x00 is not UTF-8 text"),
+        (b"a" * 99 + b"\n", "line 1: there is no tab in 'a{60} …'. Write"),
     ],
 )
 def test_a_line_that_is_no_pair_is_named(here, content, said):

@@ -3,10 +3,9 @@
 from argparse import Namespace
 from typing import Any
 
-from shapewatch.commands.arguments import CHECK_DEFAULTS, EXAMPLES
 from shapewatch.commands.parsing import Command, Program, read_command
 from tformer_lite.commands import options
-from tformer_lite.commands.inspecting import check_model, show_trace
+from tformer_lite.commands.inspecting import show_trace
 from tformer_lite.commands.learning.translators import train_translate
 from tformer_lite.commands.learning.writers import train_char
 from tformer_lite.commands.options import OPTIONS
@@ -20,7 +19,6 @@ TO_TRY = {
         "train char book.txt",
         "generate 'Once upon'",
         "translate 'this is not my book.'",
-        "check my_model.py:make",
     ],
     "train": ["char book.txt --minutes 5", "translate --resume"],
     "train char": [
@@ -30,24 +28,19 @@ TO_TRY = {
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
     "generate": [
         "'Once upon' --top_k 20 --num_samples 3",
-        "'Once upon' --greedy --model my_model.py:make",
+        "'Once upon' --top_k 1 < prompts.txt",
     ],
     "translate": [
         "'we bought flowers.' --heatmap looks.png",
         "--ckpt translator.pt --beam 4 < english.txt",
     ],
     "trace": ["", "--preset char_lm --calls --json trace.json"],
-    "check": EXAMPLES["check"],
 }
 # What stands in a command without a sign, how often, and what it is.
 TEXT = "a text, in UTF-8; with --resume, the one it began with"
 PAIRS_TEXT = "pairs: a sentence, a tab and its translation on each line"
 PROMPT_TEXT = "the text to go on with; asked for when it is left out"
 SENTENCES = "a sentence, in quotes; without any, the lines of stdin"
-FACTORY = (
-    "module:function or file.py:function; it gives (model, inputs), "
-    "(model, a dictionary), or a model of this module"
-)
 # The functions, whose docstrings are what --help says, and their defaults.
 COMMANDS = {
     "train char": Command(train_char, options.TRAIN_CHAR, ("path", "?", TEXT)),
@@ -59,26 +52,12 @@ COMMANDS = {
         translate, options.TRANSLATE, ("sentences", "*", SENTENCES)
     ),
     "trace": Command(show_trace, options.TRACE),
-    "check": Command(check_model, CHECK_DEFAULTS, ("factory", None, FACTORY)),
 }
-TORCHRUN = "torchrun --nproc-per-node 2 -m tformer_lite"
-
-
-def more(name: str) -> list[str]:
-    """Write what else can be typed."""
-    if name.startswith("train"):
-        first = f"{name} {TO_TRY[name][0]}".strip()
-        about = "by two processes, each with its share of the data:"
-        return [about, f"  {TORCHRUN} {first}"]
-    other = "exercises have a command line of their own:"
-    return [] if name else [other, "  python -m classroom list"]
-
-
-def title_of(name: str) -> str | None:
-    """Say under which title an option stands."""
-    if name in options.MODEL_OPTIONS or name in options.ROW_OPTIONS:
-        return "the model"
-    return "how it learns" if name in options.RECIPE_DEFAULTS else None
+TRAIN = (
+    "Train a model from the start, or go on with --resume. Two processes "
+    "share the data after `torchrun --nproc-per-node 2`, in place of python."
+)
+MODEL_NAMES = [*options.MODEL_OPTIONS, *options.ROW_OPTIONS]
 
 
 COMMAND_LINE = Program(
@@ -87,9 +66,9 @@ COMMAND_LINE = Program(
     commands=COMMANDS,
     options=OPTIONS,
     examples=TO_TRY,
-    groups={"train": "Train a model from the start, or go on with --resume."},
-    more=more,
-    title_of=title_of,
+    groups={"train": TRAIN},
+    titles=dict.fromkeys(options.RECIPE_DEFAULTS, "how it learns")
+    | dict.fromkeys(MODEL_NAMES, "the model"),
     rivals=options.DURATIONS,
 )
 

@@ -5,11 +5,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from shapewatch.commands.arguments import (
-    CHECK_OPTIONS,
-    TRACE_DEFAULTS,
-    TRACE_OPTIONS,
-)
+from shapewatch.commands.arguments import TRACE_DEFAULTS, TRACE_OPTIONS
 from shapewatch.commands.parsing import COUNT, FLAG, TEXT, WHOLE_NUMBER
 from tformer_lite.commands.inspecting import PRESETS
 from tformer_lite.model.choices import PARTS
@@ -37,7 +33,7 @@ AMOUNT = number_that(lambda x: 0 < x < INF, "is not above 0")
 MEASURE = number_that(lambda x: x >= 0, "is less than 0")
 TEMPERATURE = number_that(
     lambda x: 0 < x < INF,
-    "is no number above 0; to take the likeliest each time, use --greedy",
+    "is no number above 0; to take the likeliest each time, use --top_k 1",
 )
 TOP_SHARE = number_that(
     lambda x: 0 < x <= 1,
@@ -65,6 +61,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "window": (COUNT, "positions that one attends to, itself included"),
     "num_layers": (COUNT, "blocks of each stack"),
     "d_ff": (COUNT, "hidden channels of the feed-forward layers"),
+    "tied": (FLAG, "let the last layer have the target embedding's weights"),
     "dropout": (PORTION, "share of the values dropped in training"),
     **{
         name: ({"choices": [*(PARTS | {"residual": BLOCKS})[name]]}, text)
@@ -105,22 +102,17 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "top_k": (WHOLE_NUMBER, "draw from so many of the likeliest; 0: from all"),
     "top_p": (TOP_SHARE, "draw from the likeliest with this share together"),
     "num_samples": (COUNT, "texts to write"),
-    "context": (COUNT, "characters to read at a time, if not as trained"),
-    "greedy": (FLAG, "take the likeliest each time, and draw nothing"),
-    "model": (TEXT, "a model of your own: file.py:make or module:make"),
-    "interactive": (FLAG, "ask again and again; an empty line ends it"),
     "heatmap": (TEXT, "a .png or .svg: what each word attends to"),
     "shapes": (FLAG, "print the shapes of each module for this sentence"),
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),
     "preset": ({"choices": [*PRESETS]}, "the model"),
     **TRACE_OPTIONS,
-    **CHECK_OPTIONS,
 }
 
 # Each is a time to train for, and says how many steps there are.
 DURATIONS = ("minutes", "steps", "epochs")
 # Options that are a config's, with its name for each, and a recipe's.
-MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window"}
+MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window", "tied"}
 MODEL_OPTIONS = {
     name: SOURCE_NAMES.get(name, name)
     for name in OPTIONS
@@ -167,12 +159,10 @@ TRAIN_TRANSLATE = {
 GENERATE = {
     "ckpt": "tiny_transformer.pt", "max_new_tokens": 100,
     "temperature": 1.0, "top_k": 0, "top_p": 1.0, "num_samples": 1,
-    "context": None, "seed": None, "greedy": False, "model": None,
-    "interactive": False,
+    "seed": None,
 }
 TRANSLATE = {
-    "ckpt": None, "beam": 1, "max_len": None, "heatmap": None,
-    "shapes": False, "interactive": False,
+    "ckpt": None, "beam": 1, "heatmap": None, "shapes": False,
 }
 TRACE = {"preset": "tiny_translator", **TRACE_DEFAULTS}
 # fmt: on

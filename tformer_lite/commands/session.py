@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from io import TextIOWrapper
-from itertools import takewhile
+from io import StringIO, TextIOWrapper
+from itertools import repeat, takewhile
 from typing import Any, TextIO
 
 import torch
-from torch import distributed
+from torch import distributed, nn
 from tqdm import tqdm
 
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
@@ -31,7 +31,8 @@ USES: dict[type, tuple[str, tuple]] = {
     EncoderDecoder: ("translate", (WordTokenizer, WordTokenizer)),
 }
 SENTENCE_ENDS = (".", "!", "?", "।")
-QUOTED_LENGTH = 60  # characters of what is quoted
+LINE_LENGTH = 1_000_000  # characters, from which on it is no line
+NAMES_TO_TELL = 3  # of tensors, at most
 BYTES = 0xDC00  # where Python keeps a byte that it cannot read
 
 
@@ -96,7 +97,23 @@ def parts_in(
             f"{path} holds a model without its vocabulary: save it with its "
             "tokenizers."
         )
+    check_numbers(saved.model, path)
     return saved.model, words, saved.block_size
+
+
+def check_numbers(model: nn.Module, path: str) -> None:
+    """Raise ValueError, with their names, for weights that are NaN or
+    infinite."""
+    tensors = model.state_dict().items()
+    wrong = [name for name, x in tensors if not x.isfinite().all()]
+    names = ", ".join(wrong[:NAMES_TO_TELL])
+    if more := len(wrong[NAMES_TO_TELL:]):
+        names += f" and {more} more"
+    if wrong:
+        raise ValueError(
+            f"{path} has NaN or infinity in {names}: its training went wrong. "
+            "Train again with a lower --lr, or take an older copy."
+        )
 
 
 # --- What somebody types --------------------------------------------------
@@ -107,25 +124,26 @@ def at_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def lines_typed() -> Iterator[str]:
-    """Read the lines of stdin, each as soon as it has come."""
-    if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
-    for line in sys.stdin or ():
-        yield line.strip("\ufeff\r\n")
-
-
-def lines_asked(sign: str) -> Iterator[str]:
-    """Ask for line after line, until one is empty, or Ctrl-D comes. The
-    arrow keys bring old lines back, where Python has readline. Lines that
-    nobody types are read without asking."""
-    if not at_terminal():
-        yield from takewhile(str.strip, lines_typed())
+def lines_typed(sign: str) -> Iterator[str]:
+    """Read the lines of stdin, each as soon as it has come; ValueError for
+    what is no text. At a terminal, ask for line after line, until one is
+    empty, or Ctrl-D comes. The arrow keys bring old lines back, where Python
+    has readline."""
+    if at_terminal():
+        with suppress(ImportError):
+            import_module("readline")
+        yield from takewhile(str.strip, map(ask_line, repeat(sign)))
         return
-    with suppress(ImportError):
-        import_module("readline")
-    while (line := ask_line(sign)).strip():
-        yield line
+    stdin = sys.stdin or StringIO()
+    if isinstance(stdin, TextIOWrapper):
+        stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    while line := stdin.readline(LINE_LENGTH):
+        if "\0" in line or len(line) == LINE_LENGTH:
+            raise ValueError(
+                "stdin is no text: give lines without a zero byte, of less "
+                f"than {LINE_LENGTH:,} characters."
+            )
+        yield line.strip("\ufeff\r\n")
 
 
 def ask_line(sign: str) -> str:
@@ -148,12 +166,6 @@ def check_readable(text: str) -> None:
                 f"the byte {ord(char) - BYTES:#04x} is not UTF-8: save the "
                 "text as UTF-8."
             )
-
-
-def brief(text: str) -> str:
-    """Quote a text, or the beginning of a long one."""
-    long = len(text) > QUOTED_LENGTH
-    return repr(f"{text[:QUOTED_LENGTH]} …" if long else text)
 
 
 def known_words(

@@ -3,7 +3,6 @@
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import torch
@@ -12,10 +11,8 @@ from torch import Tensor, nn
 from shapewatch.tracing import Trace, trace
 from tformer_lite.commands.session import (
     at_terminal,
-    brief,
     check_readable,
     known_words,
-    lines_asked,
     lines_typed,
     parts_in,
     say,
@@ -27,8 +24,10 @@ from tformer_lite.example import shipped
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import lay_out
+from tformer_lite.text.reading import brief
 from tformer_lite.text.tokenizers import EOS, SOS, SPECIALS, UNK
 from tformer_lite.training.checkpoints import load_checkpoint
+from tformer_lite.training.files import check_place
 
 SURE_ENOUGH = 0.5
 STRANGE_PLACES = 3  # in a warning, at most
@@ -51,9 +50,8 @@ def translate(args: Namespace) -> int:
             src = translator.read(sentence, place)
         except ValueError as error:
             warn(f"tformer_lite: {place}{error}")
-            if not args.interactive:
-                say("")  # line n stays the translation of line n
-                code = 2
+            say("")  # line n stays the translation of line n
+            code = 2
             continue
         row = translator.write(src, place)
         say(translator.target.decode(row))
@@ -73,33 +71,21 @@ def check_one_sentence(args: Namespace) -> None:
             f"--heatmap {path}: the name says how to draw: let it end in "
             f"{' or '.join(PICTURES)}."
         )
-    given = [sentence for sentence in args.sentences if sentence.strip()]
-    if len(given) != 1 or len(args.sentences) > 1 or args.interactive:
+    if len(args.sentences) != 1 or not args.sentences[0].strip():
         raise ValueError(
             "--heatmap and --shapes look into one sentence: give one, in "
             "quotes."
         )
-    if args.max_len == 1:
-        raise ValueError("--max_len 1 leaves no word to look at: give more.")
 
 
 def placed_sentences(args: Namespace) -> Iterator[tuple[str, str]]:
     """Give each sentence, and before it, where it stands among several."""
-    given = args.sentences
-    if args.interactive:
-        for sentence in chain(given, lines_asked("translate> ")):
-            yield "", sentence
-    elif given:
+    if given := args.sentences:
         for number, sentence in enumerate(given, 1):
             yield f"sentence {number}: " if given[1:] else "", sentence
-    elif at_terminal():
-        raise ValueError(
-            "there is nothing to translate: give a sentence, in quotes, or "
-            "--interactive."
-        )
-    else:
-        for number, line in enumerate(lines_typed(), 1):
-            yield f"line {number}: ", line
+        return
+    for number, line in enumerate(lines_typed("translate> "), 1):
+        yield "" if at_terminal() else f"line {number}: ", line
 
 
 class Translator:
@@ -117,14 +103,8 @@ class Translator:
         parts = parts_in(saved, args.ckpt, "translate")
         self.model, (self.source, self.target), size = parts
         self.size, self.width = size, args.beam
-        self.length = args.max_len or size
         triples = saved.word_triples
         self.usual = Usual(NO_TRIPLES if triples is None else triples)
-        if self.length > size:
-            raise ValueError(
-                f"--max_len {self.length}: the translator was trained to "
-                f"write {size} tokens at most, its start [SOS] included."
-            )
 
     def read(self, sentence: str, place: str) -> Tensor:
         """Look up a sentence: -> (1, S). Words without an id are named; more
@@ -144,7 +124,7 @@ class Translator:
 
     def write(self, src: Tensor, place: str) -> Tensor:
         """Translate a sentence: (1, S) -> (T); warn where it is a guess."""
-        (row,) = beam(self.model, src, SOS, EOS, self.length, self.width)
+        (row,) = beam(self.model, src, SOS, EOS, self.size, self.width)
         if UNK not in src and (why := doubt(self, src, row)):
             warn(f"{place}{why}: this translation may be wrong.")
         return row
@@ -190,6 +170,7 @@ def save_heatmap(path: str, own: Translator, src: Tensor, row: Tensor) -> None:
     from tformer_lite.drawing.attention.heatmaps import heatmap
     from tformer_lite.drawing.surface.picture import COMPLEX, SHAPES_COMPLEX
 
+    check_place(path)
     columns, rows = sentence_words(own, src, row)
     svg = Path(path).suffix.lower() == ".svg"
     if COMPLEX.search("".join(rows)) and not (svg or SHAPES_COMPLEX):

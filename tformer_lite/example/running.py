@@ -17,7 +17,6 @@ from tformer_lite.example.shipped import (
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.datasets import Batch, lay_out
-from tformer_lite.text.tokenizers import PAD
 
 # Source 000's pair, of which no dictionary here has all words; and one in
 # which the order of the words says who did what to whom.
@@ -131,28 +130,3 @@ def sized_model(
     ids = [torch.randint(V, (B, n), generator=numbers) for n in (S, T) if n]
     kind = EncoderDecoder if S else DecoderOnly
     return seeded_model(kind, sized, SEED).eval(), tuple(ids)
-
-
-def example_ids(model: DecoderOnly | EncoderDecoder) -> tuple[Tensor, ...]:
-    """Give a model the running example to read, in words that its vocabulary
-    has: (B, S), (B, T); the target alone, for a model without an encoder.
-
-    >>> [tuple(ids.shape) for ids in example_ids(running_model())]
-    [(2, 8), (2, 8)]
-    """
-    config = model.config
-    sizes = config.src_vocab_size or config.vocab_size, config.vocab_size
-    both = tuple(
-        in_vocabulary(ids[:, : config.max_len], size, config.pad)
-        for ids, size in zip(running_example()[:2], sizes)
-    )
-    return both if hasattr(model, "encode") else both[1:]
-
-
-def in_vocabulary(ids: Tensor, vocab_size: int, pad: int) -> Tensor:
-    """Let padding become the model's, and words that a vocabulary does not
-    have others; the four specials stay."""
-    ones, others = ids == PAD, ids == pad
-    ids = ids.masked_fill(ones, pad).masked_fill(others, PAD)
-    words = 4 + (ids - 4) % max(vocab_size - 4, 1)
-    return words.where(ids >= 4, ids).clamp(max=vocab_size - 1)

@@ -3,12 +3,30 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from errno import EINVAL
 from pathlib import Path
 from unicodedata import normalize
 
 from tformer_lite.text.tokenizers import SPECIALS
 
 LINE_END = re.compile(rb"\r\n?|\n")
+QUOTED_LENGTH = 60  # characters of what is quoted
+
+
+def check_file(path: str | Path) -> None:
+    """Raise OSError for what is no file that one may read: a folder, and
+    what may never end, a device or a pipe."""
+    file = Path(path)
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        why = "is a device or a pipe: save what it gives as a file"
+        raise OSError(EINVAL, why, str(path))
+    open(path, "rb").close()
+
+
+def brief(text: str) -> str:
+    """Quote a text, or the beginning of a long one."""
+    long = len(text) > QUOTED_LENGTH
+    return repr(f"{text[:QUOTED_LENGTH]} …" if long else text)
 
 
 def read_text(path: str | Path) -> str:
@@ -16,21 +34,30 @@ def read_text(path: str | Path) -> str:
 
     Lines end with a line feed afterwards, and letters that can be written
     in two ways are written in one (Unicode's NFC). Raises ValueError, with
-    the line, for a byte that is not UTF-8, and for a file without text.
+    the line, for a byte that is not UTF-8, or 0, and for a file without
+    text; OSError as `check_file` does.
     """
+    check_file(path)
     content = LINE_END.sub(b"\n", Path(path).read_bytes())
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # Its bytes, not ours: they lack the byte order mark.
-        line = error.object[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{path}, line {line}: the byte {error.object[error.start]:#04x} "
-            "is not UTF-8. Open the file in an editor and save it as UTF-8."
-        ) from None
+        raise no_text(path, error.object, error.start) from None
+    if "\0" in text:  # as in UTF-16, and in what is no text
+        raise no_text(path, content, content.index(0))
     if not text.strip():
         raise ValueError(f"{path} has no text in it: give a file that has.")
     return normalize("NFC", text)
+
+
+def no_text(path: str | Path, content: bytes, place: int) -> ValueError:
+    """Make the error for a byte that no text has."""
+    line = content[:place].count(b"\n") + 1
+    return ValueError(
+        f"{path}, line {line}: the byte {content[place]:#04x} is not UTF-8 "
+        "text. Open the file in an editor and save it as UTF-8."
+    )
 
 
 def read_pairs(path: str | Path) -> list[tuple[str, str]]:
@@ -54,14 +81,14 @@ def sides(line: str, place: str) -> tuple[str, str]:
     columns = [column.strip() for column in line.split("\t")]
     if len(columns) == 1:
         raise ValueError(
-            f"{place}: there is no tab in {line!r}. Write a sentence, a tab, "
-            "and its translation."
+            f"{place}: there is no tab in {brief(line)}. Write a "
+            "sentence, a tab, and its translation."
         )
     if not all(columns[:2]):
         empty = "second" if columns[0] else "first"
         raise ValueError(
-            f"{place}: the {empty} column of {line!r} is empty. Write a "
-            "sentence there, or delete the line."
+            f"{place}: the {empty} column of {brief(line)} is empty. "
+            "Write a sentence there, or delete the line."
         )
     return columns[0], columns[1]
 

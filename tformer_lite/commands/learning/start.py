@@ -19,7 +19,7 @@ from tformer_lite.model.config import Config
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import Sentences
-from tformer_lite.text.reading import read_pairs, read_text
+from tformer_lite.text.reading import check_file, read_pairs, read_text
 from tformer_lite.training.batches import processes
 from tformer_lite.training.files import check_place
 from tformer_lite.training.loop import resume
@@ -45,7 +45,7 @@ def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     a model of another kind or size."""
     path = Path(args.save_path)
     if args.path:  # a slip in it comes before a file that is there already
-        open(args.path, "rb").close()
+        check_file(args.path)
     if processes()[1] == 0:
         try:
             check_place(path)
