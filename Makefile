@@ -126,7 +126,7 @@ zoo: .venv/all.done
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/zoo -r tests/zoo.txt
 	@ZOO=all $(ONE) PYTHONPATH=_build/zoo $(BIN)/python -m pytest \
-	  tests/shapewatch/tracing/test_foreign.py -n 2 -q
+	  tests/shapewatch/tracing/test_foreign.py tests/pytorch/test_tools.py -n 2 -q
 
 # The models of the atlas, from their configurations: minutes.
 atlas: .venv/all.done

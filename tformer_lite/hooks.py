@@ -17,7 +17,6 @@ def print_shapes(
 
     A line for each module, as it finishes: the parts come before the whole.
     Without a model, a line for each torch call. TypeError for no module.
-
     Other names go to `shapewatch.print_shapes`: with `axes=["B T"]` it names
     the axes, with `calls=True` it prints a model's torch calls.
     """
@@ -38,8 +37,7 @@ def with_hooks(model: nn.Module) -> Iterator[nn.Module]:
     """Let every module of a model print a line when it has run.
 
     PyTorch calls a *forward hook* whenever its module has run, with what
-    that was given and what it made. At the end all hooks are removed,
-    whatever happened.
+    went in and came out. In the end, all are removed, whatever happened.
     """
     labels = {
         module: f"{path} {type(module).__name__}".strip()
@@ -65,10 +63,9 @@ def shapes_text(*things: Any) -> str:
 
 def tensors(thing: Any) -> Iterator[Tensor]:
     """Find the tensors in a thing, also in tuples, lists and dictionaries."""
+    parts = thing.values() if isinstance(thing, dict) else thing
     if isinstance(thing, Tensor):
         yield thing
-    elif isinstance(thing, dict):
-        yield from tensors([*thing.values()])
-    elif isinstance(thing, (tuple, list)):
-        for part in thing:
+    elif isinstance(thing, (dict, tuple, list)):
+        for part in parts:
             yield from tensors(part)

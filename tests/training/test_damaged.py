@@ -202,6 +202,7 @@ def test_a_size_without_its_numbers_takes_no_memory(path, name):
     packed = torch.load(path, weights_only=True)
     packed["model_config"][name] = 10**9
     refused(path, packed, UNREADABLE)
+    refused(path, packed | {"buffers": {}}, UNREADABLE)
 
 
 def test_where_there_is_no_file_training_is_what_to_do(path, tmp_path):

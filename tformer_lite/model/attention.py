@@ -86,8 +86,7 @@ def join_heads(x: Tensor) -> Tensor:
 
 
 def no_place(x: Tensor, start: int = 0) -> Tensor:
-    """Leave queries, or keys, as they are: (B, H, T, D) -> (B, H, T, D).
-    `start` counts the positions before the first."""
+    """Leave queries, or keys, as they are: (B, H, T, D) -> (B, H, T, D)."""
     return x
 
 

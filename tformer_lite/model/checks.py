@@ -1,5 +1,7 @@
 """Bad input, refused with the values and the rule that they break."""
 
+from contextlib import suppress
+
 import torch
 from torch import Tensor
 
@@ -36,24 +38,30 @@ def check_pair(src: Tensor, tgt: Tensor) -> None:
     """Raise unless `src` and `tgt` are batches of as many rows of ids."""
     check_batch(src)
     check_batch(tgt)
-    if len(src) != len(tgt):
+    rows, wanted = tgt.shape[0], src.shape[0]  # len would fix an export's B
+    if rows != wanted:
         raise ValueError(
-            f"src has a batch of {len(src)}, tgt of {len(tgt)}: each source "
-            "needs its target."
+            f"src has a batch of {wanted}, tgt of {rows}: each source needs "
+            "its target."
         )
 
 
 def check_ids(ids: Tensor, vocab_size: int) -> None:
-    """Raise ValueError unless every id is one of the vocabulary's."""
+    """Raise ValueError unless every id is one of the vocabulary's.
+
+    On "meta", and where a program is made (torch.compile, torch.export,
+    vmap), ids have no values to look at.
+    """
     check_batch(ids)
-    if ids.is_meta or torch.compiler.is_compiling():
-        return  # there are no values to look at
+    if torch.compiler.is_compiling():
+        return
     outside = (ids < 0) | (ids >= vocab_size)
-    if outside.any():
-        raise ValueError(
-            f"id {ids[outside][0].item()} is outside the vocabulary: "
-            f"ids run from 0 to {vocab_size - 1}."
-        )
+    with suppress(RuntimeError):  # PyTorch's word for "no values"
+        if outside.any():
+            raise ValueError(
+                f"id {ids[outside][0].item()} is outside the vocabulary: "
+                f"ids run from 0 to {vocab_size - 1}."
+            )
 
 
 def known_pad(pad: int, *vocab_sizes: int) -> int:

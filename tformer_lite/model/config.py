@@ -109,9 +109,8 @@ paper_base = Config(
 # stacks: their sizes are the paper's, the vocabulary is the book's.
 building_blocks = Config(vocab_size=1024, max_len=5000, head_bias=True)
 
-# Source 004: from the states of a frozen BERT to text. WordPiece ids on
-# both sides; a target position sees itself and the few before it. BERT's
-# states know their positions already.
+# Source 004: from a frozen BERT's states, which know their positions, to
+# text. WordPiece ids on both sides; a target position sees the few before.
 bert_window = Config(
     vocab_size=30522, max_len=512, pad=0,
     window=4, activation="gelu",

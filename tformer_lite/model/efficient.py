@@ -21,7 +21,8 @@ class MixtureOfExperts(nn.Module):
     much each counts, so the shares sum to 1. Parameters grow with
     `n_experts`, the work of a position only with `top_k` (ValueError unless
     that is 1 to `n_experts`). Shazeer et al. (2017), section 2; chosen, then
-    normalised, as in Mixtral (Jiang et al., 2024, section 2.1).
+    normalised, as in Mixtral (Jiang et al., 2024, section 2.1). Each expert
+    gets as many positions as chose it, so torch.func.vmap cannot run it.
     """
 
     def __init__(
@@ -97,7 +98,11 @@ def tiled_attention(
 
 
 class TiledAttention(MultiHeadAttention):
-    """Multi-head attention that sees `width` keys at a time."""
+    """Multi-head attention that sees `width` keys at a time.
+
+    The tiles are counted in Python: a program that torch.export makes keeps
+    the lengths that it was made with.
+    """
 
     width = 4
 

@@ -80,13 +80,24 @@ class SinusoidalPositions(Positions):
     """Give each of `max_len` positions fixed waves, two channels a frequency.
 
     Vaswani et al. (2017), section 3.5. An odd `d_model` leaves the last
-    cosine out.
+    cosine out. No state_dict has the table: loading one fills it anew.
     """
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
-        table = sinusoids(max_len, d_model)
+        table = torch.empty(max_len, d_model)
         self.register_buffer("table", table, persistent=False)
+        self.reset_parameters()
+        self.register_load_state_dict_post_hook(type(self).reset_parameters)
+
+    def reset_parameters(self, *_: object) -> None:
+        """Fill the table, which leaves "meta" for the default device."""
+        device = torch.get_default_device()
+        if device.type == "meta":
+            return  # nothing has numbers there
+        if self.table.is_meta:
+            self.to_empty(device=device)
+        self.table.copy_(sinusoids(*self.table.shape))
 
 
 def sinusoids(max_len: int, d_model: int) -> Tensor:
@@ -105,8 +116,7 @@ def sinusoids(max_len: int, d_model: int) -> Tensor:
 class FeedForward(nn.Module):
     """Widen each position to `d_ff` channels, activate, and narrow it.
 
-    Vaswani et al. (2017), equation 2. Weights start from Xavier's uniform
-    draw, biases from 0; `dropout` is applied to the hidden channels.
+    Vaswani et al. (2017), equation 2. `dropout` acts on hidden channels.
     """
 
     def __init__(

@@ -36,11 +36,7 @@ class InputEmbedding(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Embed each id and its position: (B, T) -> (B, T, C).
-
-        Raises ValueError for an id outside the vocabulary, and for a
-        sequence longer than a table of positions.
-        """
+        """Embed each id and its position: (B, T) -> (B, T, C)."""
         return self.dropout(self.positions(self.tokens(ids)))
 
 
@@ -184,9 +180,9 @@ class Head(Linear):
 class EncoderDecoder(nn.Module):
     """Read a source, and predict each next token of a target.
 
-    Vaswani et al. (2017), figure 1, without its last softmax: the loss has
-    it. Padding is hidden from every attention, the future from the decoder's
-    own. A `pad` that is no id of both sides raises ValueError.
+    Vaswani et al. (2017), figure 1; the last softmax is the loss's. Padding
+    is hidden from every attention, the future from the decoder's own. A
+    `pad` that is no id of both sides raises ValueError.
 
     >>> EncoderDecoder(tiny_translator)(*running_example()[:2]).shape
     torch.Size([2, 8, 1024])
@@ -223,8 +219,7 @@ class EncoderDecoder(nn.Module):
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Score the token after each of tgt, given the memory of src:
-        (B, T), (B, S, C), (B, S) -> (B, T, V). Raises as `forward` does.
-        """
+        (B, T), (B, S, C), (B, S) -> (B, T, V). Raises as `forward` does."""
         check_pair(src, tgt)
         memory_mask = padding_mask(src, self.pad)
         mask = padding_mask(tgt, self.pad)

@@ -1,11 +1,10 @@
 """Models as tensors and words, and back: weights, tables, what is tied."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
-from itertools import chain
 from typing import Any, get_type_hints
 
 import torch
@@ -13,7 +12,6 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.model.config import Config
-from tformer_lite.model.layers import SinusoidalPositions
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
@@ -53,21 +51,17 @@ def unpack_model(packed: dict[str, Any]) -> Model:
         packed = with_new_names(packed)
     weights = packed["model_state_dict"]
     model = outline_of(packed["model"], packed["model_config"], weights)
-    model.load_state_dict(deepcopy(weights), assign=True)
     tables = packed.get("buffers")
     if tables is None:  # a file of format 1
         tables = built_tables(model, next(iter(weights.values())).dtype)
-    shapes = {name: x.shape for name, x in model.named_buffers()}
     for name, table in tables.items():
-        if table.shape != shapes[name]:
-            raise ValueError(f"{name} has shape {tuple(table.shape)}")
         put_tensor(model, name, table.clone())
+    check_real(model.buffers())
+    model.load_state_dict(deepcopy(weights), assign=True)
     for first, *others in packed.get("tied", one_place(weights)):
         for name in others:
             put_tensor(model, name, model.get_parameter(first))
-    for x in chain(model.parameters(), model.buffers()):
-        if x.is_meta:
-            raise ValueError("a tensor is not there")
+    check_real(model.parameters())
     return model.eval()
 
 
@@ -142,26 +136,10 @@ class Undrawn(TorchFunctionMode):
 def outline(kind: str, config: Config) -> Model:
     """Build a model whose tensors have shapes, and take no memory.
 
-    Nothing is drawn, and no wave is computed: for the shapes of that torch
-    would load 800 modules first, in a second.
+    Nothing is drawn, and no wave is computed.
     """
-    names = "positions", "src_positions"
-    waves: dict[str, Any] = {
-        n: still for n in names if getattr(config, n) == "sinusoidal"
-    }
     with torch.device("meta"), Undrawn():
-        model = MODELS[kind](replace(config, **waves))
-    model.config = config
-    return model
-
-
-def still(max_len: int, d_model: int) -> SinusoidalPositions:
-    """Build positions without their waves."""
-    part = SinusoidalPositions.__new__(SinusoidalPositions)
-    nn.Module.__init__(part)
-    table = torch.empty(max_len, d_model)
-    part.register_buffer("table", table, persistent=False)
-    return part
+        return MODELS[kind](config)
 
 
 def built_tables(model: Model, dtype: torch.dtype) -> dict[str, Tensor]:
@@ -188,6 +166,12 @@ def put_tensor(model: nn.Module, name: str, tensor: Tensor) -> None:
     if getattr(part, own).shape != tensor.shape:
         raise ValueError(f"{name} has another shape")
     setattr(part, own, tensor)
+
+
+def check_real(tensors: Iterable[Tensor]) -> None:
+    """Raise ValueError for a tensor that takes no memory yet."""
+    if any(x.is_meta for x in tensors):
+        raise ValueError("a tensor is not there")
 
 
 def check_parts(model: Model) -> None:

@@ -1,0 +1,396 @@
+"""PyTorch's own tools take our models, whatever the config says.
+
+`make zoo` installs the libraries that some of these tools need.
+"""
+
+import io
+import os
+import re
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+import torch
+from torch import Tensor, distributed, nn
+from torch.export import Dim
+from torch.func import functional_call, grad, stack_module_state, vmap
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils import parametrize
+from torch.testing import assert_close
+from torch.utils.checkpoint import checkpoint
+
+from tests.helpers.project import ROOT
+from tests.helpers.small import build, words
+from tformer_lite import Config, DecoderOnly, EncoderDecoder
+from tformer_lite.model.choices import PARTS
+
+# Exporters and quantisers warn of what is theirs.
+pytestmark = pytest.mark.filterwarnings("ignore")
+SIZES = {"vocab_size": 11, "src_vocab_size": 10, "max_len": 9, "d_ff": 20}
+SIZES |= {"d_model": 24, "n_heads": 6, "n_layers": 1, "dropout": 0.0}
+# Together they have every choice of a config; but BERT, and what is tiled.
+CHOICES: dict[str, dict] = {
+    "paper": {},
+    "sources": {
+        "attention": "fused", "positions": "learned", "norm": "unbiased",
+        "activation": "gelu_tanh", "residual": "post", "head_bias": True,
+        "embedding": "plain",
+    },
+    "llama": {
+        "positions": "rotary", "n_kv_heads": 2, "feed_forward": "gated",
+        "norm": "rms", "activation": "silu", "tied": True, "bias": False,
+        "window": 3,
+    },
+    "experts": {
+        "feed_forward": "mixture", "positions": "none", "embedding": "shrunk",
+        "activation": "gelu", "n_kv_heads": 1, "src_positions": "learned",
+    },
+}  # fmt: skip
+TILED = {"attention": "tiled", "positions": "learned"}
+FIRST = EncoderDecoder, CHOICES["paper"]
+ALL = CHOICES | {"tiled": {"attention": "tiled", "positions": "learned"}}
+SMOOTH = {name: own for name, own in ALL.items() if name != "experts"}
+kinds = pytest.mark.parametrize("kind", [EncoderDecoder, DecoderOnly])
+
+
+def of(choices: dict[str, dict]) -> pytest.MarkDecorator:
+    """A test for each of these configs."""
+    configs = [Config(**SIZES | own) for own in choices.values()]
+    return pytest.mark.parametrize("config", configs, ids=[*choices])
+
+
+def library(name: str) -> ModuleType:
+    """A library that `make zoo` has, and nobody else need have."""
+    if os.environ.get("ZOO"):
+        return import_module(name)
+    return pytest.importorskip(name, reason="`make zoo` installs it")
+
+
+def batch(kind: type, b: int, s: int, t: int) -> tuple[Tensor, ...]:
+    """Rows of ids, of which the last ends with padding."""
+    src, tgt = words(10, b, s), words(11, b, t, seed=1)
+    src[-1, s - s // 3 :] = tgt[-1, t - t // 3 :] = 1
+    return (src, tgt) if kind is EncoderDecoder else (tgt,)
+
+
+def test_the_models_here_have_every_choice_of_a_config():
+    for field, parts in PARTS.items():
+        said = {
+            own.get(field, getattr(Config, field)) for own in CHOICES.values()
+        }
+        if not field.startswith(("src_", "cross_")):
+            assert {*parts} - {"tiled"} == said
+
+
+# --- programs: torch.export, torch.compile -------------------------------
+
+
+def exported(model: nn.Module, inputs: tuple, dims: str, most: int = 9):
+    """Export with the axes of these letters left open, by one name each."""
+    kind = type(model)
+    open_axes = {
+        "B": Dim("B", max=64), "S": Dim("S", max=most), "T": Dim("T", max=most)
+    }  # fmt: skip
+    axes = ("BS", "BT") if kind is EncoderDecoder else ("BT",)
+    shapes = tuple(
+        {i: open_axes[n] for i, n in enumerate(names) if n in dims}
+        for names in axes
+    )
+    return torch.export.export(model, inputs, dynamic_shapes=shapes)
+
+
+PROGRAMS = [
+    pytest.param(
+        kind,
+        Config(**SIZES | own),
+        id=f"{kind.__name__}, {name}",
+        marks=pytest.mark.slow if (kind, own) == FIRST else pytest.mark.full,
+    )
+    for kind in (EncoderDecoder, DecoderOnly)
+    for name, own in CHOICES.items()
+]
+every_program = pytest.mark.parametrize(("kind", "config"), PROGRAMS)
+
+
+@every_program
+def test_an_exported_program_gives_the_same_at_every_size(kind, config):
+    model = build(kind, config)
+    program = exported(model, batch(kind, 3, 5, 6), "BST").module()
+    assert isinstance(program, torch.fx.GraphModule)
+    for sizes in ((2, 4, 7), (5, 9, 3), (3, 6, 6)):
+        inputs = batch(kind, *sizes)
+        assert_close(program(*inputs), model(*inputs), rtol=0, atol=1e-12)
+
+
+@every_program
+def test_onnx_gives_the_same_at_every_size(kind, config, tmp_path):
+    library("onnxscript")
+    runtime = library("onnxruntime")
+    model, inputs = build(kind, config).float(), batch(kind, 3, 5, 6)
+    program = exported(model, inputs, "BST")
+    file = tmp_path / "model.onnx"
+    torch.onnx.export(program, f=file, verbose=False)
+    session = runtime.InferenceSession(file)
+    names = [x.name for x in session.get_inputs()]
+    for sizes in ((2, 4, 7), (5, 9, 3), (3, 6, 6)):
+        inputs = batch(kind, *sizes)
+        given = {name: x.numpy() for name, x in zip(names, inputs)}
+        (logits,) = session.run(None, given)
+        wanted = model(*inputs)
+        assert_close(torch.from_numpy(logits), wanted, rtol=0, atol=1e-4)
+
+
+@every_program
+def test_one_compiled_graph_serves_every_size(kind, config):
+    torch._dynamo.reset()
+    model = build(kind, config)
+    whole = torch.compile(
+        model, backend="aot_eager", fullgraph=True, dynamic=True
+    )
+    for sizes in ((2, 4, 7), (5, 9, 3)):
+        inputs = batch(kind, *sizes)
+        assert_close(whole(*inputs), model(*inputs), rtol=0, atol=1e-12)
+
+
+@pytest.mark.full
+def test_what_the_page_of_the_model_shows_works():
+    page = (ROOT / "book" / "reference" / "model.md").read_text("utf8")
+    code, plain = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict = {}
+    exec(code[: code.index("torch.onnx.export")] + plain, names)
+    model, inputs = names["model"], (words(1024, 5, 3), words(1024, 5, 6))
+    layers = [x for x in model.modules() if isinstance(x, nn.Linear)]
+    assert {type(x) for x in layers} == {nn.Linear}
+    again = names["program"].module()(*inputs)
+    assert_close(again, model(*inputs), rtol=0, atol=1e-5)
+
+
+@pytest.mark.full
+@kinds
+def test_tiles_are_exported_with_any_batch_and_with_their_lengths(kind):
+    model = build(kind, Config(**SIZES | ALL["tiled"]))
+    program = exported(model, batch(kind, 3, 5, 6), "B").module()
+    inputs = batch(kind, 7, 5, 6)
+    assert_close(program(*inputs), model(*inputs), rtol=0, atol=1e-12)
+
+
+# --- one gradient for each example, one run for many models ---------------
+
+
+def sum_of_squares(model: nn.Module) -> Callable[..., Tensor]:
+    """The loss of one example, as a function of the weights."""
+
+    def loss(weights: dict[str, Tensor], *ids: Tensor) -> Tensor:
+        rows = tuple(x[None] for x in ids)
+        return functional_call(model, weights, rows).square().mean()
+
+    return loss
+
+
+@pytest.mark.slow
+@kinds
+@of(SMOOTH)
+def test_each_example_gives_its_own_gradient_under_vmap(kind, config):
+    model, inputs = build(kind, config), batch(kind, 4, 5, 6)
+    weights = {name: x.detach() for name, x in model.named_parameters()}
+    over = (None, *(0 for _ in inputs))
+    found = vmap(grad(sum_of_squares(model)), over)(weights, *inputs)
+    for row in range(4):
+        model.zero_grad()
+        model(*(x[row : row + 1] for x in inputs)).square().mean().backward()
+        for name, x in model.named_parameters():
+            assert_close(found[name][row], x.grad, rtol=0, atol=1e-12)
+
+
+@pytest.mark.full
+@kinds
+@of(SMOOTH)
+def test_many_models_of_one_config_run_at_once(kind, config):
+    models = [build(kind, config, seed) for seed in range(3)]
+    state, inputs = stack_module_state(models), batch(kind, 2, 5, 6)
+    together = vmap(lambda *own: functional_call(models[0], own, inputs))
+    logits = together(*state)
+    for mine, model in zip(logits, models):
+        assert_close(mine, model(*inputs), rtol=0, atol=1e-12)
+
+
+# --- models without memory, which weights are loaded into ------------------
+
+
+def forgetful(model: nn.Module) -> nn.Module:
+    """The model on the CPU, every number of it lost."""
+    model.to_empty(device="cpu")
+    for x in (*model.parameters(), *model.buffers()):
+        x.data.fill_(torch.nan)
+    return model
+
+
+@pytest.mark.slow
+@kinds
+@of(ALL)
+def test_weights_are_loaded_into_a_model_that_was_built_on_meta(kind, config):
+    torch.manual_seed(0)
+    model, inputs = kind(config).eval(), batch(kind, 3, 5, 6)
+    for place, assign in ((forgetful, False), (lambda x: x, True)):
+        with torch.device("meta"):
+            empty = kind(config).eval()
+        place(empty).load_state_dict(model.state_dict(), assign=assign)
+        assert empty(*inputs).equal(model(*inputs))
+
+
+# --- training on several machines, in small numbers, in less memory --------
+
+
+@pytest.fixture
+def one_process():
+    store = distributed.HashStore()
+    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield
+    distributed.destroy_process_group()
+
+
+@pytest.mark.slow
+@kinds
+@of(ALL)
+def test_every_weight_has_a_gradient_where_processes_share_them(
+    kind, config, one_process
+):
+    model = DistributedDataParallel(build(kind, config))
+    for sizes in ((2, 3, 4), (3, 1, 1)):
+        model.zero_grad()
+        model(*batch(kind, *sizes)).square().sum().backward()
+        assert all(x.grad is not None for x in model.parameters())
+
+
+@pytest.mark.full
+@kinds
+@of(SMOOTH)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_gives_nearly_the_same_in_less(kind, config, dtype):
+    model, inputs = build(kind, config).float(), batch(kind, 3, 5, 6)
+    with torch.autocast("cpu", dtype):
+        logits = model(*inputs)
+    assert logits.dtype == dtype
+    logits.float().square().mean().backward()
+    off = (logits - model(*inputs)).norm() / model(*inputs).norm()
+    assert off < 0.05
+
+
+@pytest.mark.full
+@kinds
+@of(ALL)
+def test_blocks_run_again_in_place_of_being_kept(kind, config):
+    model, inputs = build(kind, config).train(), batch(kind, 3, 5, 6)
+    model(*inputs).square().sum().backward()
+    kept = [x.grad.clone() for x in model.parameters()]
+    model.zero_grad()
+    for stack in {model.decoder, getattr(model, "encoder", model.decoder)}:
+        for block in stack.blocks:
+            block.forward = again(block.forward)
+    model(*inputs).square().sum().backward()
+    for mine, x in zip(kept, model.parameters()):
+        assert_close(mine, x.grad, rtol=0, atol=1e-12)
+
+
+def again(forward: Callable) -> Callable:
+    return lambda *args: checkpoint(forward, *args, use_reentrant=False)
+
+
+# --- whole files, weights that are computed, weights in bytes --------------
+
+
+@pytest.mark.full
+@kinds
+@of(ALL)
+def test_a_whole_model_is_saved_and_goes_on_loading_weights(kind, config):
+    model, inputs, file = (
+        build(kind, config),
+        batch(kind, 3, 5, 6),
+        io.BytesIO(),
+    )
+    torch.save(model, file)
+    file.seek(0)
+    other = torch.load(file, weights_only=False)
+    assert other(*inputs).equal(model(*inputs))
+    forgetful(other).load_state_dict(model.state_dict())
+    assert_close(other(*inputs), model(*inputs), rtol=0, atol=1e-6)
+
+
+@pytest.mark.full
+@kinds
+@of(ALL)
+def test_safetensors_keep_the_weights_tied_or_not(kind, config, tmp_path):
+    files = pytest.importorskip("safetensors.torch")
+    model, inputs = build(kind, config), batch(kind, 3, 5, 6)
+    files.save_model(model, tmp_path / "model.safetensors")
+    other = build(kind, config, seed=1)
+    files.load_model(other, tmp_path / "model.safetensors")
+    assert_close(other(*inputs), model(*inputs), rtol=0, atol=0)
+
+
+class Halves(nn.Module):
+    def forward(self, weight: Tensor) -> Tensor:
+        return weight / 2
+
+    def right_inverse(self, weight: Tensor) -> Tensor:
+        return weight * 2
+
+
+@pytest.mark.full
+@kinds
+@of(ALL)
+def test_a_weight_can_be_computed_from_another(kind, config):
+    model, inputs = build(kind, config), batch(kind, 3, 5, 6)
+    logits = model(*inputs)
+    layers = [x for x in model.modules() if isinstance(x, nn.Linear)]
+    for layer in layers:
+        if layer is not model.head:
+            parametrize.register_parametrization(layer, "weight", Halves())
+    assert model(*inputs).equal(logits)
+
+
+def byte_layers(kind: type, config: Config, quantised: Callable) -> list:
+    """The parts of a quantised model that gives nearly the same. (Rounded,
+    a score can choose another expert.)"""
+    model, inputs = build(kind, config).float(), batch(kind, 3, 5, 6)
+    logits = model(*inputs)
+    other = quantised(model)
+    off = (other(*inputs) - logits).norm() / logits.norm()
+    assert off < 0.05 or config.feed_forward == "mixture"
+    return [*other.modules()]
+
+
+@pytest.mark.full
+@kinds
+@of(ALL)
+def test_torchao_quantises_every_linear_layer(kind, config):
+    torchao = library("torchao.quantization")
+
+    def quantised(model: nn.Module) -> nn.Module:
+        torchao.quantize_(model, torchao.Int8WeightOnlyConfig())
+        return model
+
+    parts = byte_layers(kind, config, quantised)
+    layers = [x for x in parts if isinstance(x, nn.Linear)]
+    assert all(type(x.weight).__name__ == "Int8Tensor" for x in layers)
+
+
+@pytest.mark.full
+@kinds
+@of(ALL)
+def test_pytorchs_older_quantiser_takes_layers_of_the_plain_class(
+    kind, config
+):
+    def quantised(model: nn.Module) -> nn.Module:
+        for part in model.modules():
+            if isinstance(part, nn.Linear):
+                part.__class__ = nn.Linear
+        old = torch.ao.quantization.quantize_dynamic
+        return old(model, {nn.Linear}, dtype=torch.qint8)
+
+    if not hasattr(torch.ao, "quantization"):
+        pytest.skip("this PyTorch has torchao in its place")
+    assert not any(
+        isinstance(x, nn.Linear) for x in byte_layers(kind, config, quantised)
+    )
