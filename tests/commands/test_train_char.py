@@ -247,6 +247,16 @@ def test_twice_the_time_has_twice_the_steps_and_more_time_adds_some(
     assert [steps_in(n, step=40) for n in (0.2, 0.4)] == [60, 80]
 
 
+def test_of_a_short_time_the_losses_have_what_they_need(monkeypatch):
+    """12 s are 24 steps of 32 rows; eleven looks at 96 rows, each in a third
+    of the time, are 11 of them."""
+    monkeypatch.setattr(start, "seconds_a_step", lambda *_: 0.5)
+    (trainer, data), given = little(), {"minutes": 0.2}
+    minutes = start.choose_steps(trainer, given, data, 100, 96)
+    assert given["steps"] == 13
+    assert minutes == pytest.approx(0.2)
+
+
 def test_a_short_text_is_not_gone_through_for_ever(capsys, monkeypatch):
     """Unless one goes on: 2,000 characters, in 32 rows of 8."""
     monkeypatch.setattr(start, "seconds_a_step", lambda *_: 0.01)

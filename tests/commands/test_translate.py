@@ -140,7 +140,7 @@ def test_more_than_a_tenth_is_left_out_only_when_that_is_typed(
     out = sum(a.count(" ") == 2 for a, _ in test)
     assert out > 3
     count = f"{len(test) - out} of {len(test)} held-out sentences"
-    assert f"Test: {count} ({out} are left out), exact match" in said.out
+    assert f"Test: {count} ({out} left out), exact match" in said.out
     # It began so, and goes on so; but with no more.
     again = ["--resume", "--steps=2"]
     assert main(translate(tmp_path, *again, pairs=pairs)) == 0

@@ -29,6 +29,7 @@ from tformer_lite.training.batches import (
 )
 from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.training.loop import train
+from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 # Notes are no more than STEPS apart, unless there would be more than NOTES.
@@ -73,7 +74,8 @@ def run_training(
     Raises ValueError when a loss is no number any more.
     """
     path = Path(args.save_path)
-    minutes = choose_steps(trainer, args.given, data, most)
+    rows = min(rows_to_validate(Recipe(steps=1, every=1)), len(valid))
+    minutes = choose_steps(trainer, args.given, data, most, rows)
     say(training_text(trainer, minutes))
     unit = note_sooner(trainer, args.given, len(data))
     if not trainer.steps_left():

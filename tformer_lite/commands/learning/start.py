@@ -23,7 +23,7 @@ from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import Sentences
 from tformer_lite.text.reading import read_pairs, read_text
-from tformer_lite.training.batches import Data, processes
+from tformer_lite.training.batches import Data, Sample, processes
 from tformer_lite.training.files import check_place
 from tformer_lite.training.loop import resume, train
 from tformer_lite.training.origin import Origin, fingerprint, full_path
@@ -34,7 +34,7 @@ from tformer_lite.training.trainer import Trainer, change_recipe
 # The lengths of rows have one name in a config, and one for each command.
 FIELDS = MODEL_OPTIONS | {"max_seq_len": "max_len", "max_len": "max_len"}
 LOSS_NOTES = 10  # of both losses, in a training
-TRIAL = 1.0  # seconds of steps, to be timed
+TRIAL, TRIAL_ROWS = 1.0, 4096  # seconds of steps, to be timed, and data
 WARMUP = 100  # steps, at most
 STEPS_SHARE = 0.85  # of the time; the rest goes to losses and files
 CORPUS = "the English-Nepali corpus that comes with tformer_lite"
@@ -155,22 +155,25 @@ def heads_for(width: int) -> int:
 
 
 def choose_steps(
-    trainer: Trainer, given: dict, data: Data, most: int
+    trainer: Trainer, given: dict, data: Data, most: int, rows: int = 0
 ) -> float | None:
     """Put into the options `given` as many steps as their minutes allow, and
     say how many minutes they take; None where steps or epochs are given.
 
-    The data are good for `most` steps; one can go on all the same.
+    The data are good for `most` steps; one can go on all the same. Each
+    validation has some `rows` at least, and takes a third of a step's time.
     """
     set_recipe(trainer, given, len(data))
     minutes, most = given.get("minutes"), maxsize if trainer.step else most
     if minutes is not None:
-        seconds = seconds_a_step(trainer, data) / STEPS_SHARE
-        steps = int(min(60 * minutes / seconds, most))
+        minute = 60 / seconds_a_step(trainer, data)  # in steps
+        losses = (LOSS_NOTES + 1) * rows / 3 / trainer.recipe.batch_size
+        time = minutes * minute
+        steps = max(int(min(STEPS_SHARE * time, time - losses, most)), 1)
         if steps == most:
             say("The data are few: more steps would learn them by heart.")
-        given["steps"], given["minutes"] = trainer.step + max(steps, 1), None
-        minutes = steps * seconds / 60
+        given["steps"], given["minutes"] = trainer.step + steps, None
+        minutes = max(steps / STEPS_SHARE, steps + losses) / minute
         set_recipe(trainer, given, len(data))
     if not trainer.step and given.get("warmup") is None:
         warmup = min(WARMUP, trainer.recipe.steps // 10)
@@ -179,14 +182,15 @@ def choose_steps(
 
 
 def seconds_a_step(trainer: Trainer, data: Data) -> float:
-    """Time steps of a copy: the trainer itself stays as it is."""
+    """Time steps of a copy: the trainer itself stays as it is. A part of the
+    data is enough: to shuffle a long text takes long."""
     steps, seconds = 1, 0.0
     while seconds < TRIAL:
         steps *= 2
         recipe = replace(trainer.recipe, steps=steps, patience=None)
         trial = Trainer(deepcopy(trainer.model), recipe)
         start = perf_counter()
-        train(trial, data)
+        train(trial, Sample(data, TRIAL_ROWS))
         (most,) = largest_anywhere(round(1e6 * (perf_counter() - start)))
         seconds = most / 1e6
     return seconds / steps

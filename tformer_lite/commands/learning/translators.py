@@ -236,7 +236,7 @@ def examine(
     some, target = [test[row] for row in rows], both[1]
     count = f"{len(some):,} of {held_out:,} held-out sentences"
     out = held_out - len(test)
-    count += f" ({out:,} are left out)" if out else ""
+    count += f" ({out:,} left out)" if out else ""
     say(f"Test: translating {count} ...")
     ours = translations(some, model, both, length)
     wanted = [" ".join(target.split(text)) for _, text in some]
