@@ -36,7 +36,7 @@ from tformer_lite.training.batches import Sample, processes
 from tformer_lite.training.origin import Origin
 from tformer_lite.training.trainer import Trainer
 
-Parts = tuple[Sentences, Sentences, Sentences]  # to train, validate, test
+Split = tuple[Sentences, Sentences, Sentences]  # to train, validate, test
 Both = tuple[WordTokenizer, WordTokenizer]
 SAMPLES = 3  # translations to show
 VOCABULARY = 4096  # words of a language, specials included, at most
@@ -84,7 +84,7 @@ def train_translate(args: Namespace) -> None:
 # --- What pairs ask for ---------------------------------------------------
 
 
-def split_corpus(pairs: Sentences | None, origin: Origin) -> Parts:
+def split_corpus(pairs: Sentences | None, origin: Origin) -> Split:
     """Split pairs, each of them once, by the seed of their origin: about a
     tenth is for validation, and one for the test. None stands for those of
     the book, which are split. Raises ValueError for too few."""
@@ -100,7 +100,7 @@ def split_corpus(pairs: Sentences | None, origin: Origin) -> Parts:
     return split_pairs(pairs, origin.seed)
 
 
-def choose_options(args: Namespace, parts: Parts, own: bool) -> None:
+def choose_options(args: Namespace, parts: Split, own: bool) -> None:
     """Put into the options what suits pairs of the reader's own, or what the
     book's translator has, around those that are typed."""
     said = {name: x for name, x in vars(args).items() if x is not None}
@@ -111,7 +111,7 @@ def choose_options(args: Namespace, parts: Parts, own: bool) -> None:
     args.given = dict(vars(args))
 
 
-def translator_for(parts: Parts, said: Mapping[str, Any]) -> dict[str, Any]:
+def translator_for(parts: Split, said: Mapping[str, Any]) -> dict[str, Any]:
     """Choose options of `train translate` for pairs, around those `said`."""
     width = said.get("d_model", 48)
     return {
@@ -147,8 +147,8 @@ def row_lengths(pairs: Sentences) -> list[int]:
 
 
 def fitting_parts(
-    args: Namespace, parts: Parts, old: Trainer | None, origin: Origin
-) -> Parts:
+    args: Namespace, parts: Split, old: Trainer | None, origin: Origin
+) -> Split:
     """Leave out the pairs that are too long, and say so. Raises ValueError
     for more than a tenth of all, unless --drop-long says so or a training
     goes on that began so; and where too few are left."""

@@ -60,7 +60,7 @@ def train_char(args: Namespace) -> None:
         args.demo = args.demo or text.strip().split("\n")[0][:PROMPT_LENGTH]
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
-        check_length(len(text), size, origin)
+        check_text_length(len(text), size, origin)
         data, rest = split_text(tokenizer.encode(text), size, origin.share)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
@@ -74,7 +74,7 @@ def train_char(args: Namespace) -> None:
 # --- What a text asks for -------------------------------------------------
 
 
-def check_length(length: int, size: int, origin: Origin) -> None:
+def check_text_length(length: int, size: int, origin: Origin) -> None:
     """Raise ValueError for a text that is too short to train and validate
     on."""
     cut = int(length * origin.share)
