@@ -5,12 +5,14 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 
 import pytest
 import torch
 
 import tformer_lite
 from tests.helpers.commands import TEXT, char, examples, refusal
+from tests.helpers.project import ROOT
 from tformer_lite import load_checkpoint, running_trace
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import TO_TRY, read
@@ -66,6 +68,23 @@ def test_help_says_what_a_command_does_with_examples_that_work(
         assert read(words).run
 
 
+@pytest.mark.slow
+def test_help_needs_torch_alone():
+    """Nothing else that the module asks for is there."""
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))
+    names = [x.partition(">=")[0] for x in asked["project"]["dependencies"]]
+    names = [{"pillow": "PIL"}.get(x, x) for x in names if "==" not in x]
+    assert {"tqdm", "matplotlib"} < {*names}
+    lost = [name for name in names if name != "torch"]
+    code = f"import sys; sys.modules |= dict.fromkeys({lost}); "
+    code += "from tformer_lite.__main__ import main; main(['train', '--help'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "examples:" in done.stdout
+
+
 TRANSLATE = "translate 'they will buy bread.'"
 REFUSED = {
     "": "COMMAND",
@@ -96,15 +115,28 @@ REFUSED = {
     "train char text.txt --betas 0.9 1": "below 1",
     "train char x --weight_decay -1": "-1 is less than 0",
     "train char x --minutes 0": "0 is not above 0",
+    "train char x --minutes inf": "inf is not above 0 and finite: give a",
+    "train char x --minutes nan": "nan is not above 0 and finite: give a",
+    "train char x --minutes=-1": "-1 is not above 0 and finite: give a",
     "train char x --steps 3 --epochs 2": "--epochs: not allowed with",
     "train char x --minutes 1 --steps 1": "--steps: not allowed with",
     "train char nowhere.txt": "nowhere.txt: No such file",
     "train char .": "Is a directory",
     "train char bad.txt": "line 2: the byte 0xff",
     "train translate bad.txt": "line 2: the byte 0xff",
-    "train char short.txt --block_size 8": "cuts 4 ids into 3 and 1",
+    "train char short.txt": (
+        "--train_split 0.9 leaves 3 to train on and 1 to validate on, and "
+        "--block_size 32 needs 33 of each. Bring a longer text, or choose a"
+    ),
     # One pair, twenty times.
-    "train translate few.tsv": "has 1 pairs that fit, and at least 10",
+    "train translate few.tsv": "has 1 different pairs, and at least 10",
+    "train translate pairs.tsv --vocab_size 4": "--vocab_size 4 leaves no ro",
+    "train translate --max_len 5": "do not fit into 5 tokens, more than a ten",
+    "train translate --save_path /": (
+        "--save_path /: is a folder, not a file. Choose a file, new or old, in"
+    ),
+    "train translate --minutes 0": "--minutes: 0 is not above 0 and finite: g",
+    "train translate --betas 0.9 1": "--betas: 1 is not 0 or more and below 1",
     "train char text.txt --block_size 8 --d_model 15 --num_heads 4": (
         "--d_model=15 is not divisible by --num_heads=4"
     ),
@@ -146,6 +178,8 @@ def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
     (here / "short.txt").write_text("amar")
     (here / "bad.txt").write_bytes(b"one\ntwo\xff\n")
     (here / "few.tsv").write_text("one\tएक\n" * 20)
+    pairs = "".join(f"{letter}\tx\n" for letter in "abcdefghijkl")
+    (here / "pairs.tsv").write_text(pairs)
     before = {*here.iterdir()}
     assert answer in refusal(capsys, *shlex.split(words))
     assert {x for x in here.iterdir() if x.suffix} == before

@@ -26,10 +26,11 @@ from tformer_lite import (
 )
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
-from tformer_lite.commands.learning import course, writers
+from tformer_lite.commands.learning import course, start, writers
 from tformer_lite.commands.learning.course import overfitting_text
 from tformer_lite.commands.learning.start import config_of, recipe_of
 from tformer_lite.commands.options import (
+    AS_IN_BOOK,
     AS_IN_SOURCE,
     TRAIN_CHAR,
     TRAIN_TRANSLATE,
@@ -164,13 +165,11 @@ def test_every_field_of_a_recipe_can_be_typed():
     options = vars(read(["train", "translate", *words]))
     wanted = {"betas": (0.8, 0.7), "weight_decay": 0.5, "bf16": True}
     wanted |= {"clip": float("inf")}
-    others = {name: TRAIN_TRANSLATE[name] for name in names - wanted.keys()}
-    found = recipe_of(options, Recipe(steps=1))
-    assert found == Recipe(**others, **wanted)
+    assert recipe_of(options, Recipe(steps=1)) == Recipe(steps=1, **wanted)
 
 
 def test_the_defaults_are_the_models_of_the_sources():
-    assert config_of(TRAIN_TRANSLATE, tiny_translator) == tiny_translator
+    assert config_of(AS_IN_BOOK, tiny_translator) == tiny_translator
     assert config_of(AS_IN_SOURCE, char_lm) == char_lm
 
 
@@ -193,7 +192,7 @@ def test_each_time_to_train_for_replaces_the_others():
 def test_the_model_and_its_steps_are_said_in_a_line(
     capsys, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(writers, "TRIAL", 0.01)
+    monkeypatch.setattr(start, "TRIAL", 0.01)
     (tmp_path / "text.txt").write_text(TEXT, "utf8")
     command = ["train", "char", str(tmp_path / "text.txt"), *LITTLE]
     command += ["--save_path", str(tmp_path / "model.pt")]
@@ -216,12 +215,12 @@ def little():
 def test_timing_its_steps_does_not_change_a_training(monkeypatch):
     """With the same steps and the same seed it is the same to the last bit,
     and nobody's random numbers are used up."""
-    monkeypatch.setattr(writers, "TRIAL", 0.02)
+    monkeypatch.setattr(start, "TRIAL", 0.02)
     (timed, data), (other, _) = little(), little()
     given, before = {"minutes": 2e-4}, torch.get_rng_state()
-    writers.choose_steps(timed, given, data)
+    start.choose_steps(timed, given, data, 100)
     assert torch.equal(torch.get_rng_state(), before)
-    writers.choose_steps(other, {"steps": given["steps"]}, data)
+    start.choose_steps(other, {"steps": given["steps"]}, data, 100)
     for each in timed, other:
         train(each, data)
     both = timed.model.parameters(), other.model.parameters()
@@ -232,7 +231,8 @@ def steps_in(minutes, step=0):
     """The steps that some minutes have, at 2 steps a second."""
     (trainer, data), given = little(), {"minutes": minutes}
     trainer.step = step
-    writers.choose_steps(trainer, given, data)
+    most = writers.most_steps(trainer, data)
+    start.choose_steps(trainer, given, data, most)
     assert trainer.recipe.steps == given["steps"]
     assert trainer.recipe.warmup <= given["steps"] / 10
     return given["steps"]
@@ -242,17 +242,27 @@ def test_twice_the_time_has_twice_the_steps_and_more_time_adds_some(
     monkeypatch,
 ):
     """Of a minute 51 seconds are for steps: there is more to do."""
-    monkeypatch.setattr(writers, "seconds_a_step", lambda *_: 0.5)
+    monkeypatch.setattr(start, "seconds_a_step", lambda *_: 0.5)
     assert [steps_in(n) for n in (1e-9, 0.2, 0.4)] == [1, 20, 40]
     assert [steps_in(n, step=40) for n in (0.2, 0.4)] == [60, 80]
 
 
+def test_of_a_short_time_the_losses_have_what_they_need(monkeypatch):
+    """12 s are 24 steps of 32 rows; eleven looks at 96 rows, each in a third
+    of the time, are 11 of them."""
+    monkeypatch.setattr(start, "seconds_a_step", lambda *_: 0.5)
+    (trainer, data), given = little(), {"minutes": 0.2}
+    minutes = start.choose_steps(trainer, given, data, 100, 96)
+    assert given["steps"] == 13
+    assert minutes == pytest.approx(0.2)
+
+
 def test_a_short_text_is_not_gone_through_for_ever(capsys, monkeypatch):
     """Unless one goes on: 2,000 characters, in 32 rows of 8."""
-    monkeypatch.setattr(writers, "seconds_a_step", lambda *_: 0.01)
+    monkeypatch.setattr(start, "seconds_a_step", lambda *_: 0.01)
     passes = writers.TEXT_SIZES[0][-1]
     assert steps_in(2.0) == passes * 1992 // (32 * 8)
-    assert "The text is short" in capsys.readouterr().out
+    assert "The data are few: more steps" in capsys.readouterr().out
     assert steps_in(2.0, step=7) == 7 + 10_200
     assert steps_in(0.01) == 51
     assert capsys.readouterr().out == ""
@@ -325,18 +335,53 @@ def test_beside_each_loss_the_model_writes_one_line(
 
 
 @pytest.mark.slow
-def test_the_whole_validation_set_has_a_line_in_the_end(
+def test_the_last_validation_looks_at_more_than_a_note(
     capsys, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(course, "rows_to_validate", lambda _: 2)
+    """Each step of three is noted, and the last one looks at thrice as much:
+    at all five rows."""
+    monkeypatch.setattr(course, "rows_to_validate", lambda x: 2 * x.every)
     main(char(tmp_path, "--steps", "3"))
     said = capsys.readouterr().out
     kept = load_checkpoint(tmp_path / "model.pt")
     valid = Chunks(kept.tokenizers[0].encode(TEXT)[164:], 8)
     loss = mean_loss(kept.model, valid)
     assert "Validation: on the way on 16 of 40 tokens, always the same" in said
-    line = f"Whole validation set, 40 tokens: val_loss={loss:.4f}, perplexity="
-    assert f"{line}{math.exp(loss):.2f}\n" in said
+    line = "Last validation, on 40 of 40 tokens:\n  "
+    line += f"val_loss={loss:.4f}, perplexity={math.exp(loss):.2f}\n"
+    assert line in said
+
+
+@pytest.mark.slow
+def test_the_last_validation_has_no_more_rows_than_are_needed(
+    capsys, tmp_path, monkeypatch
+):
+    """However long the text and the training are."""
+    monkeypatch.setattr(course, "LAST_ROWS", 3)
+    main(char(tmp_path, "--steps", "3"))
+    said = capsys.readouterr().out
+    assert "Last validation, on 24 of 40 tokens:\n  val_loss=" in said
+
+
+@pytest.mark.slow
+def test_what_was_stopped_before_its_first_note_goes_on(
+    capsys, tmp_path, monkeypatch
+):
+    """Nothing was noted until then: there is no curve."""
+
+    def cut(one, data, *others):
+        train(one, Cut(9, data=data), *others)
+
+    monkeypatch.setattr(course, "train", cut)
+    assert main(char(tmp_path, "--steps", "100")) == 130
+    monkeypatch.undo()
+    assert load_checkpoint(tmp_path / "model.pt").training["step"] == 8
+    assert main(char(tmp_path, "--steps", "5", "--resume")) == 0
+    said = capsys.readouterr().out
+    assert "model.pt is trained: --minutes, more --steps or" in said
+    assert "Loss curve" not in said
+    assert main(char(tmp_path, "--steps", "9", "--resume")) == 0
+    assert "Loss curve saved to" in capsys.readouterr().out
 
 
 @pytest.mark.slow

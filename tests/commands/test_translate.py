@@ -2,6 +2,7 @@
 doubted; and what is seen inside, with `--heatmap` and `--shapes`."""
 
 import io
+import random
 import re
 import sys
 from dataclasses import replace
@@ -22,10 +23,15 @@ from tformer_lite import (
     trained_translator,
 )
 from tformer_lite.__main__ import main
-from tformer_lite.commands.arguments import read
-from tformer_lite.commands.learning.translators import book_corpus, own_corpus
+from tformer_lite.commands.learning import course
+from tformer_lite.commands.learning.translators import (
+    split_corpus,
+    translator_for,
+)
+from tformer_lite.commands.options import AS_IN_BOOK
 from tformer_lite.commands.session import known_words
 from tformer_lite.drawing.surface import picture
+from tformer_lite.example.shipped import CORPUS_PARTS, english_nepali
 from tformer_lite.training.origin import Origin
 
 NOWHERE = Origin(path=None, fingerprint="")
@@ -53,42 +59,119 @@ def test_without_a_path_it_learns_the_book_corpus_at_the_books_size(
     command = ["train", "translate", "--steps", "1", "--save_path", path]
     assert main(command) == 0
     said = capsys.readouterr().out
-    count = [f"{len(part):,}" for part in book_corpus()[:3]]
+    count = [f"{len(english_nepali(part)):,}" for part in CORPUS_PARTS]
     parts = "{} for training, {} for validation, {} for test".format(*count)
     assert f"Loaded pairs: {parts}\n" in said
     assert "Model parameters: 41,256\n" in said
     kept = load_checkpoint(path)
-    words = [len(tokenizer) for tokenizer in kept.tokenizers]
-    assert words == [len(one) for one in book_corpus().tokenizers]
-
-
-def test_it_is_trained_as_the_translator_that_ships():
-    options = vars(read(["train", "translate"]))
+    shipped = trained_translator().tokenizers
+    assert [x.ids for x in kept.tokenizers] == [x.ids for x in shipped]
     recipe = stored("translator")["recipe"]
     recipe["betas"] = tuple(recipe["betas"])  # a list in JSON
-    names = options.keys() & recipe.keys() - {"seed"}
-    assert names >= {"steps", "batch_size", "lr", "schedule", "weight_decay"}
-    assert {n: options[n] for n in names} == {n: recipe[n] for n in names}
+    assert AS_IN_BOOK["steps"] == recipe["steps"]
+    names = recipe.keys() & kept.training["recipe"].keys() - {"seed", "every"}
+    assert names >= {"batch_size", "lr", "schedule", "weight_decay"}
+    wanted = {n: recipe[n] for n in names} | {"steps": 1}
+    assert {n: kept.training["recipe"][n] for n in names} == wanted
 
 
 def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(
     capsys, tmp_path
 ):
     """64 pairs that fit, twice, and 2 that do not: some 6, 6 and 52."""
-    pairs = PAIRS + LONG + PAIRS
-    assert main(translate(tmp_path, "--steps", "1", pairs=pairs)) == 0
+    pairs, words = PAIRS + LONG + PAIRS, ["--max_len=8", "--vocab_size=9"]
+    assert main(translate(tmp_path, "--steps=1", *words, pairs=pairs)) == 0
     said = capsys.readouterr()
-    assert "2 of 66 pairs do not fit into 8 tokens" in said.err
+    left_out = "Left out: 2 of 66 pairs do not fit into 8 tokens."
+    assert f"{left_out} --max_len 10 takes in all of them.\n" in said.err
     assert "49 for training, 6 for validation, 9 for test" in said.out
-    corpus = own_corpus(pairs, NOWHERE, 8, vocab_size=9)
-    three = [set(part) for part in corpus[:3]]
-    assert set.union(*three) == set(PAIRS)
-    assert sum(map(len, three)) == len(PAIRS)
-    for tokenizer, side in zip(corpus.tokenizers, zip(*corpus.train)):
+    whole = split_corpus(pairs, NOWHERE)
+    three = [set(part) for part in whole]
+    assert set.union(*three) == {*PAIRS, *LONG}
+    assert sum(map(len, three)) == len(PAIRS) + len(LONG)
+    out = len(three[2]) - 9
+    assert f"Test: 9 of {9 + out} held-out sentences" in said.out
+    kept = load_checkpoint(tmp_path / "model.pt")
+    for tokenizer, side in zip(kept.tokenizers, zip(*whole[0])):
         assert len(tokenizer) == 9
         assert {w for w in tokenizer.ids if w[0] != "["} < set(
             " ".join(side).replace(".", " .").split()
         )
+
+
+MANY = " ".join(["one"] * 60)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "length"),
+    [
+        (PAIRS, 5),
+        (PAIRS + LONG, 10),  # nobody stands out
+        ([*PAIRS, (MANY, "a")], 5),
+        ([*PAIRS, ("sea.", MANY), (MANY, "a")], 62),  # more than a few
+        ([(f"{MANY} {a}", b) for a, b in PAIRS], 65),
+        ([("a", "b"), ("c", "d e")] * 10, 3),
+    ],
+)
+def test_the_length_is_that_of_the_pairs_but_for_a_few(pairs, length):
+    """[SOS] and [EOS] are beside the words of a source: *one two .* has 5."""
+    parts = split_corpus([*pairs, *((x, "b") for x in "efghijklm")], NOWHERE)
+    assert translator_for(parts, {})["max_len"] == length
+
+
+@pytest.mark.slow
+def test_more_than_a_tenth_is_left_out_only_when_that_is_typed(
+    capsys, tmp_path
+):
+    """Half of them have three words and a mark, which are 6 tokens."""
+    pairs = PAIRS + [(f"red {a}", b) for a, b in PAIRS]
+    command = translate(tmp_path, "--steps=1", "--max_len=5", pairs=pairs)
+    said = refusal(capsys, *command)
+    assert said == (
+        "tformer_lite: 64 of 128 pairs do not fit into 5 tokens, more than a "
+        "tenth: --max_len 6 takes in all of them, and --drop-long goes on "
+        "without them.\n"
+    )
+    assert not (tmp_path / "model.pt").exists()
+    assert main([*command, "--drop-long"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("Left out: 64 of 128 pairs do not fit into 5")
+    *_, test = split_corpus(pairs, NOWHERE)
+    out = sum(a.count(" ") == 2 for a, _ in test)
+    assert out > 3
+    count = f"{len(test) - out} of {len(test)} held-out sentences"
+    assert f"Test: {count} ({out} left out), exact match" in said.out
+    # It began so, and goes on so; but with no more.
+    again = ["--resume", "--steps=2"]
+    assert main(translate(tmp_path, *again, pairs=pairs)) == 0
+    more = [*pairs, *((f"old {a}", b) for a, b in PAIRS)]
+    said = refusal(capsys, *translate(tmp_path, *again, "--force", pairs=more))
+    assert "128 of 192 pairs do not fit into 5 tokens" in said
+    assert "choose another --save_path to train from the start" in said
+    said = refusal(capsys, *command, "--force", "--max_len=4", "--drop-long")
+    assert "192 of 192 pairs do not fit into 4 tokens, and at least" in said
+
+
+@pytest.mark.slow
+def test_words_that_nobody_learned_are_counted(capsys, tmp_path):
+    """Without spaces a sentence is one word, and each one is new."""
+    pairs = [(a.replace(" ", "")[:-1], b.replace(" ", "")) for a, b in PAIRS]
+    assert main(translate(tmp_path, "--steps=1", pairs=pairs)) == 0
+    said = capsys.readouterr().err
+    assert re.search(r"(\d+) of \d+ words of the pairs held out are not", said)
+    assert "where a language has no spaces, put one between" in said
+
+
+@pytest.mark.slow
+def test_few_sentences_are_translated_after_few_steps(
+    capsys, tmp_path, monkeypatch
+):
+    """Of all rows that are looked at in the end, a quarter."""
+    monkeypatch.setattr(course, "LAST_ROWS", 8)
+    main(translate(tmp_path, "--steps", "1"))
+    said = capsys.readouterr().out
+    assert "Test: translating 2 of 9 held-out sentences ...\n" in said
+    assert "Test: 2 of 9 held-out sentences, exact match" in said
 
 
 @pytest.mark.full
@@ -98,24 +181,42 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
     """Every test pair is written as it is wanted, or with what is wanted."""
     main(translate(tmp_path, "--steps", "400", "--batch_size", "52"))
     lines = capsys.readouterr().out.splitlines()
-    (report,) = (line for line in lines if line.startswith("Test: "))
-    corpus = own_corpus(PAIRS, NOWHERE, 8, 1024)
+    (report,) = (line for line in lines if line.startswith("Test: 9"))
+    _, valid, test = split_corpus(PAIRS, NOWHERE)
     kept = load_checkpoint(tmp_path / "model.pt")
     source, target = kept.tokenizers
     right = 0
-    for english, nepali in corpus.test:
-        src = source.encode([source.row(english, 8)])
-        (row,) = greedy(kept.model, src, 2, 3, 8)
+    for english, nepali in test:
+        src = source.encode([source.row(english, 5)])
+        (row,) = greedy(kept.model, src, 2, 3, 5)
         right += target.decode(row) == nepali
     assert right > 0
     share = f"exact match {right / 9:.1%}"
-    assert report.startswith(f"Test: 9 sentences, {share}")
+    assert report.startswith(f"Test: 9 of 9 held-out sentences, {share}")
     assert "(BLEU and chrF: how many runs of words, and of letters" in report
     shown = [line for line in lines if " -> " in line]
     assert len(shown) == 3 * 10 + 3  # at each note, and in the end
-    for line, (english, _) in zip(shown, 10 * corpus.valid[:3]):
+    for line, (english, _) in zip(shown, 10 * valid[:3]):
         assert line.startswith(f"  {english} -> ")
     assert all(line.count("wanted") == 1 for line in shown[-3:])
+
+
+@pytest.mark.full
+def test_a_small_language_is_learned_with_no_size_typed(capsys, tmp_path):
+    """Five words, of twelve, come in the opposite order, with other endings;
+    nine in ten new sentences are translated, where guessing has none."""
+    numbers = random.Random(0)
+    words = [a + b for a in "bdfg" for b in "aio"]
+    rows = [numbers.choices(words, k=5) for _ in range(600)]
+    texts = [(" ".join(x), " ".join(f"{w}n" for w in x[::-1])) for x in rows]
+    lines = "".join(f"{english}\t{other}\n" for english, other in texts)
+    (tmp_path / "own.tsv").write_text(lines)
+    path = ["--save_path", str(tmp_path / "model.pt")]
+    command = ["train", "translate", str(tmp_path / "own.tsv"), *path]
+    assert main([*command, "--steps", "600"]) == 0
+    said = capsys.readouterr().out
+    assert "rows of 7 tokens; 600 steps of 64 rows" in said
+    assert float(re.search(r"exact match ([\d.]+)%", said)[1]) > 90
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ TO_TRY = {
         "book.txt --minutes 10",
         "book.txt --resume --steps 5000",
     ],
-    "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
+    "train translate": ["", "pairs.tsv --minutes 5"],
     "generate": [
         "'Once upon' --top_k 20 --num_samples 3",
         "'Once upon' --top_k 1 < prompts.txt",

@@ -29,7 +29,18 @@ def number_that(fits: Callable[[float], bool], wrong: str) -> dict[str, Any]:
 
 INF = float("inf")
 PORTION = number_that(lambda x: 0 <= x <= 1, "is not between 0 and 1")
-AMOUNT = number_that(lambda x: 0 < x < INF, "is not above 0")
+MINUTES = number_that(
+    lambda x: 0 < x < INF,
+    "is not above 0 and finite: give a number of minutes, such as 2.5",
+)
+RATE = number_that(
+    lambda x: 0 < x < INF,
+    "is not above 0 and finite: give a rate, such as 0.005",
+)
+BETA = number_that(
+    lambda x: 0 <= x < 1,
+    "is not 0 or more and below 1: give two such shares, as 0.9 0.98",
+)
 MEASURE = number_that(lambda x: x >= 0, "is less than 0")
 TEMPERATURE = number_that(
     lambda x: 0 < x < INF,
@@ -42,7 +53,7 @@ TOP_SHARE = number_that(
 DEVICES = "auto", "cpu", "cuda"
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "minutes": (AMOUNT, "about how long to train, or to go on with --resume"),
+    "minutes": (MINUTES, "about how long to train, or to go on with --resume"),
     "steps": (COUNT, "batches to learn from"),
     "epochs": (COUNT, "times through the data, in place of steps"),
     "as-in-source": (FLAG, "take source 002's sizes, optimizer and 50 epochs"),
@@ -54,6 +65,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "positions of the model, where there are more",
     ),
     "max_len": (COUNT, "tokens of a sentence, its [SOS] and [EOS] included"),
+    "drop-long": (
+        FLAG,
+        "go on without the pairs that are longer, however many",
+    ),
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
     "num_heads": (COUNT, "heads of each attention"),
@@ -76,13 +91,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         }.items()
     },
     "batch_size": (COUNT, "rows of a batch"),
-    "lr": (AMOUNT, "the highest learning rate"),
+    "lr": (RATE, "the highest learning rate"),
     "warmup": (WHOLE_NUMBER, "steps in which the learning rate climbs"),
     "schedule": ({"choices": [*SCHEDULES]}, "what it does afterwards"),
-    "betas": (
-        PORTION | {"nargs": 2},
-        "how long AdamW remembers: two shares",
-    ),
+    "betas": (BETA | {"nargs": 2}, "how long AdamW remembers: two shares"),
     "weight_decay": (MEASURE, "how hard AdamW pulls weights towards 0"),
     "smoothing": (PORTION, "share of each label that all tokens get"),
     "clip": (MEASURE, "the largest norm of all gradients; inf: no limit"),
@@ -147,13 +159,18 @@ AS_IN_SOURCE = options_of(char_lm) | {
     "betas": (0.9, 0.999), "weight_decay": 0.0, "clip": float("inf"),
     "train_split": 0.8, "demo": "amar",
 }
+# What is None here depends on the pairs.
+TRAIN_TRANSLATE = {
+    "minutes": None, **COMMON, "save_path": "translator.pt",
+    "drop-long": False, "max_len": None, "vocab_size": None,
+    **dict.fromkeys(MODEL_OPTIONS), **dict.fromkeys(RECIPE_DEFAULTS),
+}
 # Source 000's sizes, and a training that suits them: the high learning rate
 # asks for short steps.
-TRAIN_TRANSLATE = {
-    **COMMON, "steps": 1300, "save_path": "translator.pt",
-    "max_len": 8, "vocab_size": 1024, **options_of(tiny_translator),
-    **RECIPE_DEFAULTS, "batch_size": 64, "lr": 2e-2, "warmup": 50,
-    "schedule": "wsd", "weight_decay": 0.1, "clip": 0.5,
+AS_IN_BOOK = options_of(tiny_translator) | {
+    "steps": 1300, "max_len": tiny_translator.max_len, "batch_size": 64,
+    "lr": 2e-2, "warmup": 50, "schedule": "wsd", "weight_decay": 0.1,
+    "clip": 0.5,
 }
 # Source 002's again, and nucleus sampling.
 GENERATE = {

@@ -12,7 +12,6 @@ from typing import Any, TextIO
 
 import torch
 from torch import distributed, nn
-from tqdm import tqdm
 
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.tokenizers import (
@@ -69,6 +68,8 @@ def device_of(name: str, rank: int) -> torch.device:
 
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print a line at once, above the progress bar; in the first process."""
+    from tqdm import tqdm  # --help needs torch alone
+
     if processes()[1] == 0:
         stream = stream or sys.stdout
         with tqdm.external_write_mode(stream):

@@ -63,7 +63,7 @@ def new_part(path: str | Path) -> Iterator[Path]:
     """Make an empty file beside the one at `path`, to be written and put in
     its place, or else deleted; so are those that killed processes left."""
     target = Path(os.path.realpath(path))
-    part = target.with_name(f"{target.name}.{token_hex(4)}.part")
+    part = target.parent / f"{target.name}.{token_hex(4)}.part"
     try:
         check_target(target)
         part.touch(exist_ok=False)  # with the permissions of any new file

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
-from tqdm import tqdm
 
 from tformer_lite.training.batches import Data, batches, processes
 from tformer_lite.training.checkpoints import load_checkpoint, pack
@@ -149,6 +148,8 @@ def with_bar(
     ahead: Iterable[tuple], trainer: Trainer, show: bool
 ) -> Iterator[tuple]:
     """Hand batches on, with a bar of tokens and the loss of each."""
+    from tqdm import tqdm  # whoever asks for --help needs torch alone
+
     done, steps, most = trainer.step, trainer.recipe.steps, 0
     options = {"unit": " tokens", "disable": not show}
     with tqdm(total=steps, initial=done, **options) as bar:

@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import monotonic
+from typing import Any
 
 import torch
 
-from tformer_lite.commands.learning.start import epoch_of, set_recipe
+from tformer_lite.commands.learning.start import choose_steps, epoch_of
 from tformer_lite.commands.session import PROGRAM, USES, say, warn
 from tformer_lite.decoding.metrics import perplexity
-from tformer_lite.drawing.plots.charts import curves
+from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.training.batches import (
     Data,
     Sample,
@@ -28,12 +29,14 @@ from tformer_lite.training.batches import (
 )
 from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.training.loop import train
+from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 # Notes are no more than STEPS apart, unless there would be more than NOTES.
 COURSE_STEPS, NOTES = 1000, 500
 TIMED_SECONDS = 1.0  # of training that the expected time is taken from
 COLUMNS = "step", "seconds", "train_loss", "val_loss"
+LAST_ROWS = 10_000  # of the validation data, in the end, at most
 # How overfitting shows.
 SINCE = 3  # notes after the lowest loss, at least
 LAST = 2  # notes that must both show it
@@ -60,23 +63,28 @@ def run_training(
     data: Data,
     valid: Data,
     sample: Callable[[], list[str]],
-) -> None:
-    """Train as the options say; save the checkpoint and the curve.
+    most: int,
+) -> int:
+    """Train as the options say; save the checkpoint and the curve. Give the
+    number of rows that a last look at the data may have.
 
-    At each note losses are printed, and the lines of a `sample`; in the end
-    the loss of all of `valid`. Ctrl-C and SIGTERM save, and say where.
+    Minutes are as many steps as there is time for, `most` of them for a new
+    model. At each note losses are printed, and the lines of a `sample`; in
+    the end the loss of `valid`. Ctrl-C and SIGTERM save, and say where.
     Raises ValueError when a loss is no number any more.
     """
     path = Path(args.save_path)
-    set_recipe(trainer, args.given, len(data))
+    rows = min(rows_to_validate(Recipe(steps=1, every=1)), len(valid))
+    minutes = choose_steps(trainer, args.given, data, most, rows)
+    say(training_text(trainer, minutes))
     unit = note_sooner(trainer, args.given, len(data))
     if not trainer.steps_left():
-        minutes = "--minutes, " if hasattr(args, "minutes") else ""
-        say(f"{path} is trained: {minutes}more --steps or --patience goes on.")
-    rows = min(trainer.recipe.batch_size, len(data))
-    tokens = rows * data[[0]][1].numel() * processes()[0]
+        say(f"{path} is trained: --minutes, more --steps or --patience go on.")
+    tokens = data[[0]][1].numel() * processes()[0]
+    tokens *= min(trainer.recipe.batch_size, len(data))
     bar, notes = sys.stderr.isatty(), Notes(unit, path, sample)
     say_sample(trainer, valid)
+    rows = last_rows(trainer)
     with explaining_stops(trainer, path):
         clock = Clock(tokens)
         train(trainer, data, valid, path, bar, notes.show, clock.tell)
@@ -85,8 +93,34 @@ def run_training(
             say(f"Model saved to {path}: {PROGRAM} {use} --ckpt {path}")
             save_curve(trainer, *unit, path_beside(path, "loss_curve.png"))
             notes.warn(trainer)
-            loss = loss_text(mean_loss(trainer.model, valid))
-            say(f"Whole validation set, {labels_in(valid):,} tokens: {loss}")
+            last = Sample(valid, rows)
+            say(f"Last validation, on {part_text(last, valid)} tokens:")
+            say(f"  {loss_text(mean_loss(trainer.model, last))}")
+    return rows
+
+
+def training_text(trainer: Trainer, minutes: float | None) -> str:
+    """Say which model is trained, how long, and how to do the same again."""
+    config: Any = trainer.model.config
+    counts = {
+        "layer": config.n_layers,
+        "head": config.n_heads,
+        "channel": config.d_model,
+        "row": trainer.recipe.batch_size,
+        "step": trainer.steps_left(),
+    }
+    layers, heads, channels, rows, steps = (
+        f"{n:,} {name}" + "s" * (n != 1) for name, n in counts.items()
+    )
+    translates = isinstance(trainer.model, EncoderDecoder)
+    tokens = "tokens" if translates else "characters"
+    model = f"{layers}, {heads}, {channels}"
+    model += f", rows of {trainer.block_size} {tokens}"
+    if minutes is None:
+        return f"{model}; {steps} of {rows}"
+    again = f" (--steps {trainer.recipe.steps} gives the same again)"
+    time = duration_text(60 * minutes) + again * (not trainer.step)
+    return f"{model}; {steps} of {rows} in about {time}"
 
 
 def note_sooner(trainer: Trainer, options: dict, rows: int) -> tuple[str, int]:
@@ -100,15 +134,27 @@ def note_sooner(trainer: Trainer, options: dict, rows: int) -> tuple[str, int]:
     return ("Epoch", epoch) if in_epochs else ("Step", 1)
 
 
+def last_rows(trainer: Trainer) -> int:
+    """Say how many rows the last validation may look at: an eighth of those
+    to learn from until then, as at a note, but no more than are needed."""
+    steps = max(trainer.steps_left(), 1)
+    recipe = replace(trainer.recipe, every=steps)
+    return min(rows_to_validate(recipe), LAST_ROWS)
+
+
 def say_sample(trainer: Trainer, valid: Data) -> None:
     """Say how much of the validation data a note looks at, if not at all."""
-    most = rows_to_validate(trainer.recipe)
-    if most < len(valid):
-        some, all_of = labels_in(Sample(valid, most)), labels_in(valid)
+    some = Sample(valid, rows_to_validate(trainer.recipe))
+    if len(some) < len(valid):
         say(
-            f"Validation: on the way on {some:,} of {all_of:,} tokens, always "
-            "the same ones; in the end on all."
+            f"Validation: on the way on {part_text(some, valid)} tokens, "
+            "always the same ones."
         )
+
+
+def part_text(some: Data, all_of: Data) -> str:
+    """Say how many labels of the data a sample has."""
+    return f"{labels_in(some):,} of {labels_in(all_of):,}"
 
 
 @contextmanager
@@ -145,7 +191,12 @@ def saved_text(path: Path) -> str:
 
 
 def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
-    """Draw both losses, and save them as a PNG."""
+    """Draw both losses, if any were noted, and save them as a PNG."""
+    if not trainer.noted:
+        return
+    # --help needs torch alone.
+    from tformer_lite.drawing.plots.charts import curves
+
     losses = trainer.train_losses, trainer.val_losses
     picture = curves(
         *(torch.tensor(row, dtype=torch.float64) for row in losses),

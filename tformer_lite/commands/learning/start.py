@@ -4,15 +4,18 @@ learns from: PATH, or what its checkpoint names."""
 import re
 from argparse import Namespace
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from sys import maxsize
+from time import perf_counter
 from typing import Any
 
 import torch
 
 from tformer_lite.commands.options import MODEL_OPTIONS, RECIPE
-from tformer_lite.commands.session import parts_in
+from tformer_lite.commands.session import parts_in, say
 from tformer_lite.example import shipped
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
@@ -20,16 +23,20 @@ from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import Sentences
 from tformer_lite.text.reading import check_file, read_pairs, read_text
-from tformer_lite.training.batches import processes
+from tformer_lite.training.batches import Data, Sample, processes
 from tformer_lite.training.files import check_place
-from tformer_lite.training.loop import resume
+from tformer_lite.training.loop import resume, train
 from tformer_lite.training.origin import Origin, fingerprint, full_path
 from tformer_lite.training.recipe import Recipe
+from tformer_lite.training.stopping import largest_anywhere
 from tformer_lite.training.trainer import Trainer, change_recipe
 
 # The lengths of rows have one name in a config, and one for each command.
 FIELDS = MODEL_OPTIONS | {"max_seq_len": "max_len", "max_len": "max_len"}
 LOSS_NOTES = 10  # of both losses, in a training
+TRIAL, TRIAL_ROWS = 1.0, 4096  # seconds of steps, to be timed, and data
+WARMUP = 100  # steps, at most
+STEPS_SHARE = 0.85  # of the time; the rest goes to losses and files
 CORPUS = "the English-Nepali corpus that comes with tformer_lite"
 ANEW = "choose another --save_path to train from the start"
 GO_ON = f"add --force to go on with it all the same, or {ANEW}"
@@ -50,7 +57,10 @@ def unfinished_training(args: Namespace, command: str) -> Trainer | None:
         try:
             check_place(path)
         except OSError as error:
-            raise OSError(f"--save_path {path}: {error.strerror}.") from None
+            raise OSError(
+                f"--save_path {path}: {error.strerror}. Choose a file, new or "
+                "old, in a folder that you may write to."
+            ) from None
     if args.resume and path.exists():
         old = resume(path)
         model, _, size = parts_in(old, args.save_path, command)
@@ -136,6 +146,54 @@ def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
     elif not trainer.step:
         recipe = replace(recipe, every=max(recipe.steps // LOSS_NOTES, 1))
     change_recipe(trainer, recipe)
+
+
+def heads_for(width: int) -> int:
+    """Give heads of 32 channels, or as near as all can be equal and even."""
+    whole = [n for n in range(1, width + 1) if width % (2 * n) == 0]
+    return min(whole or [1], key=lambda n: abs(width / n - 32))
+
+
+def choose_steps(
+    trainer: Trainer, given: dict, data: Data, most: int, rows: int = 0
+) -> float | None:
+    """Put into the options `given` as many steps as their minutes allow, and
+    say how many minutes they take; None where steps or epochs are given.
+
+    The data are good for `most` steps; one can go on all the same. Each
+    validation has some `rows` at least, and takes a third of a step's time.
+    """
+    set_recipe(trainer, given, len(data))
+    minutes, most = given.get("minutes"), maxsize if trainer.step else most
+    if minutes is not None:
+        minute = 60 / seconds_a_step(trainer, data)  # in steps
+        losses = (LOSS_NOTES + 1) * rows / 3 / trainer.recipe.batch_size
+        time = minutes * minute
+        steps = max(int(min(STEPS_SHARE * time, time - losses, most)), 1)
+        if steps == most:
+            say("The data are few: more steps would learn them by heart.")
+        given["steps"], given["minutes"] = trainer.step + steps, None
+        minutes = max(steps / STEPS_SHARE, steps + losses) / minute
+        set_recipe(trainer, given, len(data))
+    if not trainer.step and given.get("warmup") is None:
+        warmup = min(WARMUP, trainer.recipe.steps // 10)
+        trainer.recipe = replace(trainer.recipe, warmup=warmup)
+    return minutes
+
+
+def seconds_a_step(trainer: Trainer, data: Data) -> float:
+    """Time steps of a copy: the trainer itself stays as it is. A part of the
+    data is enough: to shuffle a long text takes long."""
+    steps, seconds = 1, 0.0
+    while seconds < TRIAL:
+        steps *= 2
+        recipe = replace(trainer.recipe, steps=steps, patience=None)
+        trial = Trainer(deepcopy(trainer.model), recipe)
+        start = perf_counter()
+        train(trial, Sample(data, TRIAL_ROWS))
+        (most,) = largest_anywhere(round(1e6 * (perf_counter() - start)))
+        seconds = most / 1e6
+    return seconds / steps
 
 
 def epoch_of(rows: int, recipe: Recipe) -> int:

@@ -1,28 +1,19 @@
 """The command `train char`: a model that writes, of the size and for the
 time that suit its text."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 from unicodedata import normalize
 
 import torch
-from tqdm.utils import disp_trim
 
-from tformer_lite.commands.learning.course import (
-    announce,
-    duration_text,
-    run_training,
-)
+from tformer_lite.commands.learning.course import announce, run_training
 from tformer_lite.commands.learning.start import (
+    heads_for,
     learn_from,
     new_trainer,
-    set_recipe,
     text_for,
     unfinished_training,
 )
@@ -30,19 +21,15 @@ from tformer_lite.commands.session import joined_processes, parts_in, say, warn
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly
-from tformer_lite.text.datasets import Chunks, split_text
+from tformer_lite.text.datasets import Chunks, Windows, split_text
 from tformer_lite.text.tokenizers import CharTokenizer
-from tformer_lite.training.batches import Data, processes
-from tformer_lite.training.loop import train
-from tformer_lite.training.stopping import largest_anywhere
+from tformer_lite.training.batches import processes
+from tformer_lite.training.origin import Origin
 from tformer_lite.training.trainer import Trainer
 
 PROMPT_LENGTH = 20  # characters that it goes on from, at most
 LENGTH = 100  # characters of the sample in the end
 LINE_WIDTH = 60  # columns of the one beside each loss
-TRIAL = 1.0  # seconds of steps, to be timed
-WARMUP = 100  # steps, at most
-STEPS_SHARE = 0.85  # of the time; the rest goes to losses and files
 LONG_TEXT = 50_000  # characters, from which on less care is enough
 # From so many characters on: channels, dropout, times through them at most.
 TEXT_SIZES = [
@@ -73,18 +60,31 @@ def train_char(args: Namespace) -> None:
         args.demo = args.demo or text.strip().split("\n")[0][:PROMPT_LENGTH]
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
-        ids = tokenizer.encode(text)
-        data, rest = split_text(ids, size, origin.share)
+        check_text_length(len(text), size, origin)
+        data, rest = split_text(tokenizer.encode(text), size, origin.share)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
-        say(training_text(trainer, choose_steps(trainer, args.given, data)))
+        valid, most = Chunks(rest.ids, size), most_steps(trainer, data)
         sample = partial(sample_lines, args, parts)
-        run_training(trainer, args, data, Chunks(rest.ids, size), sample)
+        run_training(trainer, args, data, valid, sample, most)
         if processes()[1] == 0:
             demonstrate(args, parts)
 
 
 # --- What a text asks for -------------------------------------------------
+
+
+def check_text_length(length: int, size: int, origin: Origin) -> None:
+    """Raise ValueError for a text that is too short to train and validate
+    on."""
+    cut = int(length * origin.share)
+    if min(cut, length - cut) <= size:
+        raise ValueError(
+            f"{origin.path} has {length} characters: --train_split "
+            f"{origin.share} leaves {cut} to train on and {length - cut} to "
+            f"validate on, and --block_size {size} needs {size + 1} of each. "
+            "Bring a longer text, or choose a smaller --block_size."
+        )
 
 
 def new_writer(args: Namespace, text: str) -> Trainer:
@@ -141,74 +141,10 @@ def text_size(length: int) -> tuple[int, int, float, int]:
     return max(row for row in TEXT_SIZES if row[0] <= length)
 
 
-def heads_for(width: int) -> int:
-    """Give heads of 32 channels, or as near as all can be equal and even."""
-    whole = [n for n in range(1, width + 1) if width % (2 * n) == 0]
-    return min(whole or [1], key=lambda n: abs(width / n - 32))
-
-
-def choose_steps(trainer: Trainer, given: dict, data: Data) -> float | None:
-    """Put into the options `given` as many steps as their minutes allow, and
-    say how many minutes they take; None where steps or epochs are given."""
-    set_recipe(trainer, given, len(data))
-    minutes = given.get("minutes")
-    if minutes is not None:
-        seconds = seconds_a_step(trainer, data) / STEPS_SHARE
-        steps, most = int(60 * minutes / seconds), most_steps(trainer, data)
-        if steps > most:
-            steps = most
-            say("The text is short: more steps would learn it by heart.")
-        given["steps"], given["minutes"] = trainer.step + max(steps, 1), None
-        minutes = steps * seconds / 60
-        set_recipe(trainer, given, len(data))
-    if not trainer.step and given.get("warmup") is None:
-        warmup = min(WARMUP, trainer.recipe.steps // 10)
-        trainer.recipe = replace(trainer.recipe, warmup=warmup)
-    return minutes
-
-
-def most_steps(trainer: Trainer, data: Data) -> int:
-    """Count the steps that a text is good for; one can go on all the same."""
-    if trainer.step:
-        return sys.maxsize
-    tokens = trainer.recipe.batch_size * data[[0]][1].numel()
+def most_steps(trainer: Trainer, data: Windows) -> int:
+    """Count the steps that a text is good for."""
+    tokens = trainer.recipe.batch_size * data.size
     return text_size(len(data))[-1] * len(data) // tokens
-
-
-def seconds_a_step(trainer: Trainer, data: Data) -> float:
-    """Time steps of a copy: the trainer itself stays as it is."""
-    steps, seconds = 1, 0.0
-    while seconds < TRIAL:
-        steps *= 2
-        recipe = replace(trainer.recipe, steps=steps, patience=None)
-        trial = Trainer(deepcopy(trainer.model), recipe)
-        start = perf_counter()
-        train(trial, data)
-        (most,) = largest_anywhere(round(1e6 * (perf_counter() - start)))
-        seconds = most / 1e6
-    return seconds / steps
-
-
-def training_text(trainer: Trainer, minutes: float | None) -> str:
-    """Say which model is trained, how long, and how to do the same again."""
-    config: Any = trainer.model.config
-    counts = {
-        "layer": config.n_layers,
-        "head": config.n_heads,
-        "channel": config.d_model,
-        "row": trainer.recipe.batch_size,
-        "step": trainer.steps_left(),
-    }
-    layers, heads, channels, rows, steps = (
-        f"{n:,} {name}" + "s" * (n != 1) for name, n in counts.items()
-    )
-    model = f"{layers}, {heads}, {channels}"
-    model += f", rows of {trainer.block_size} characters"
-    if minutes is None:
-        return f"{model}; {steps} of {rows}"
-    again = f" (--steps {trainer.recipe.steps} gives the same again)"
-    time = duration_text(60 * minutes) + again * (not trainer.step)
-    return f"{model}; {steps} of {rows} in about {time}"
 
 
 # --- What it writes -------------------------------------------------------
@@ -224,6 +160,8 @@ def demonstrate(args: Namespace, parts: tuple) -> None:
 
 def sample_lines(args: Namespace, parts: tuple) -> list[str]:
     """Let a model write a line that a terminal has room for, and say so."""
+    from tqdm.utils import disp_trim  # --help needs torch alone
+
     text = sample_text(args, parts, LINE_WIDTH, next(iter(parts[1][0].ids)))
     return [f"It writes: {disp_trim(' '.join(text.split()), LINE_WIDTH)}"]
 
