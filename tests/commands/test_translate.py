@@ -227,11 +227,12 @@ def test_sentences_are_translated_in_order(width, capsys, trained):
     assert main([*say(trained, *sentences), "--beam", str(width)]) == 0
     kept = load_checkpoint(trained)
     source, target = kept.tokenizers
+    length = kept.model.config.max_len
     for line, sentence in zip(capsys.readouterr().out.splitlines(), sentences):
-        src = source.encode([source.row(sentence, 8)])
-        row = greedy(kept.model, src, 2, 3, 8)
+        src = source.encode([source.row(sentence, length)])
+        row = greedy(kept.model, src, 2, 3, length)
         if width > 1:
-            row = beam(kept.model, src, 2, 3, 8, width)
+            row = beam(kept.model, src, 2, 3, length, width)
         assert line == target.decode(row[0])
 
 
@@ -250,8 +251,12 @@ def test_lines_of_stdin_are_translated_when_no_sentence_is_given(
 
 @pytest.mark.slow
 def test_what_it_cannot_translate_is_refused(capsys, trained, tmp_path):
-    said = refusal(capsys, *say(trained, "one two red old new big."))
-    assert "has 7 words and marks, and the translator reads 6" in said
+    reads = load_checkpoint(trained).model.config.max_len - 2
+    said = refusal(capsys, *say(trained, "one " * reads + "."))
+    wanted = (
+        f"has {reads + 1} words and marks, and the translator reads {reads}"
+    )
+    assert wanted in said
     main(char(tmp_path, "--steps", "1"))
     said = refusal(capsys, *say(tmp_path / "model.pt", "one."))
     assert "a model for `generate`, and here one for `translate`" in said
