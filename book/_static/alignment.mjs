@@ -20,8 +20,14 @@ export class Alignment {
     this.share = share;
     this.page.read.replaceChildren(...read.map((word) => inItem(word)));
     this.page.written.replaceChildren(...written.map((word) => inItem(word)));
-    this.ribbons();
+    this.draw();
     this.page.read.children[place]?.querySelector("select")?.focus();
+  }
+
+  /** Draw the ribbons before anything is seen, once. */
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.ribbons());
   }
 
   /** Lay the ribbons of a word side by side, at both of their ends. */
