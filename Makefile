@@ -223,6 +223,7 @@ release:
 
 # As root, or with sudo; libatomic1 is for the program that leads the browser,
 # bubblewrap for what grades notebooks; on a machine of CI it may work at once.
+# A few pages are opened in Firefox and in WebKit, which needs a screen: xvfb.
 USERNS := kernel.apparmor_restrict_unprivileged_userns
 # Of the browsers any will do, and where nothing is to be done, nothing is.
 browser:
@@ -231,6 +232,9 @@ browser:
 	  command -v $$name && need=; done; \
 	dpkg -s libatomic1 >/dev/null 2>&1 || need="$$need libatomic1"; \
 	command -v bwrap >/dev/null || need="$$need bubblewrap"; \
+	command -v firefox-esr || command -v firefox || need="$$need firefox-esr"; \
+	command -v WebKitWebDriver || need="$$need webkit2gtk-driver"; \
+	command -v xvfb-run || need="$$need xvfb"; \
 	sudo=$$(command -v sudo); \
 	[ -z "$$CI" ] || $$sudo sysctl -qw $(USERNS)=0 2>/dev/null || true; \
 	[ -z "$$need" ] && exit; \

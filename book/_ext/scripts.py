@@ -34,6 +34,8 @@ from tformer_lite.explorer.scripts import FOLDER, join_modules  # noqa: E402
 
 STATIC = BOOK / "_static"
 STYLE = FOLDER / "explorer.css"
+FILES = {x.stem: x for y in (FOLDER, STATIC) for x in y.glob("*.mjs")}
+NO_PAGE = "\nif (!globalThis.document) return;\n"  # a worker has none
 FETCH = """\
 addEventListener("load", () => document.head.append(Object.assign(
 document.createElement("script"), {{ src: "{}" }})));"""
@@ -92,31 +94,33 @@ def address(file: str) -> str:
 
 
 class Script(NamedTuple):
-    """What a script is made of: modules of the book's, those of the explorer
-    before them, and data that they find by its names."""
+    """What a script is made of: modules that have a page, before them the
+    engine, which a worker has as well, and data that they find by its
+    names."""
 
     modules: str
     engine: str = ""
     data: Callable[[], dict[str, Any]] = dict
 
     def text(self) -> str:
-        """Join all of it."""
-        files = [FOLDER / f"{name}.mjs" for name in self.engine.split()]
-        files += [STATIC / f"{name}.mjs" for name in self.modules.split()]
+        """Join all of it, in a function that a worker may run again."""
+        names = self.engine.split()
+        files = [FILES[name] for name in names + self.modules.split()]
+        engine, both = (join_modules(x) for x in (files[: len(names)], files))
         write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
         known = (
             f"const {name} = {write.encode(found)};\n"
             for name, found in self.data().items()
         )
-        whole = "".join(known) + join_modules(files)
-        return f'(() => {{\n"use strict";\n{whole}}})();\n'
+        whole = "".join(known) + engine + NO_PAGE + both[len(engine) :]
+        return f'(function script() {{\n"use strict";\n{whole}}})();\n'
 
 
-ENGINE = "tensor parameters parts model translate elements sentences"
-FOR_BUGS = " bugs sums steps grid checks"
-BASICS = "translator alignment"
+ENGINE = "tensor parameters parts model translate sentences translator"
+FOR_BUGS = " bugs sums steps checks findings"
+BASICS = "elements alignment"
 SCRIPTS = {
-    "letters.js": Script("letters"),
+    "letters.js": Script("memory letters"),
     "predict.js": Script("shapes predict"),
     "landing.js": Script(
         f"{BASICS} landing",
@@ -124,13 +128,15 @@ SCRIPTS = {
         lambda: {"translator": data_of("translator.json", "tests bugs")},
     ),
     "play.js": Script(
-        f"{BASICS} attending inside hunt lamps play",
+        f"{BASICS} address memory days grid attending inside hunt lamps play",
         ENGINE + FOR_BUGS,
         lambda: {"translator": data_of("translator.json")},
     ),
     "atlas.js": Script("written besides atlas"),
     "cards.js": Script("cards", data=lambda: {"cards": cards()}),
-    "resize.js": Script("written sliders resize", "sizes", resize_data),
+    "resize.js": Script(
+        "address written sliders resize", "sizes", resize_data
+    ),
 }
 PANELS = dict.fromkeys(("play", "bugs", "inside"), "play.js")
 PANELS |= {name: f"{name}.js" for name in ("landing", "resize", "atlas")}

@@ -20,8 +20,14 @@ export class Alignment {
     this.share = share;
     this.page.read.replaceChildren(...read.map((word) => inItem(word)));
     this.page.written.replaceChildren(...written.map((word) => inItem(word)));
-    this.ribbons();
+    this.draw();
     this.page.read.children[place]?.querySelector("select")?.focus();
+  }
+
+  /** Draw the ribbons before anything is seen, once. */
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.ribbons());
   }
 
   /** Lay the ribbons of a word side by side, at both of their ends. */
@@ -62,9 +68,11 @@ export function exchangeable(typed, place, others, changed, text = typed[place])
   const list = element("select");
   list.setAttribute("aria-label", `Word ${place + 1}, ${text}: exchange it`);
   list.append(new Option(text, typed[place]), ...others.map((other) => new Option(other)));
-  list.style.setProperty("--letters", text.length);
   list.addEventListener("change", () => changed(typed.with(place, list.value)));
-  return list;
+  const word = element("span");
+  word.dataset.word = text; // as wide as it is: not every browser centres in a list
+  word.append(list);
+  return word;
 }
 
 /** Write a Nepali word, and mark its ending: -ले for the one who does something,

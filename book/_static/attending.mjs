@@ -14,7 +14,7 @@ export class Attending {
    * words mean; `changed` is told the words of a new sentence. */
   constructor(page, { grammar, glosses }, changed) {
     const alignment = new Alignment(page, 0.04);
-    Object.assign(this, { page, grammar, glosses, changed, alignment, chosen: 2 });
+    Object.assign(this, { page, grammar, glosses, changed, alignment, wished: 2 });
   }
 
   /** Show a run: the words `typed`, of which some are `unknown`, and what came
@@ -27,10 +27,10 @@ export class Attending {
       const others = fitting(this.grammar, typed, place).filter((other) => other !== word);
       return exchangeable(typed, place, others, this.changed, text);
     });
-    this.chosen = Math.min(this.chosen, written.length - 1);
+    const isWord = (id, t) => t <= this.wished && named(id) in this.glosses;
     this.buttons = written.map((id, t) => this.button(named(id), t));
     this.alignment.show(["[SOS]", ...words, "[EOS]"], this.buttons, share);
-    this.look(this.chosen);
+    this.look(Math.max(written.findLastIndex(isWord), 0));
   }
 
   button(word, t) {
@@ -38,20 +38,22 @@ export class Attending {
     button.type = "button";
     button.append(inNepali(word), element("small", this.glosses[word]));
     for (const name of ["click", "pointerenter", "focus"]) {
-      button.addEventListener(name, () => this.look(t));
+      button.addEventListener(name, () => {
+        this.wished = t;
+        this.look(t);
+      });
     }
     return button;
   }
 
   /** Look at the t-th word written: its ribbons, its chances, in words. */
   look(t) {
-    this.chosen = t;
     const { page, run: { read, written, logits, share } } = this;
     this.buttons.forEach((button, i) => {
       button.setAttribute("aria-pressed", i === t);
       button.className = i === t ? "chosen" : "";
     });
-    this.alignment.ribbons();
+    this.alignment.draw();
     const two = read.map((word, s) => ({ word, share: share(t, s) }))
       .sort((a, b) => b.share - a.share).slice(0, 2)
       .map(({ word, share: taken }) => `${word} (${percent(taken)})`);

@@ -109,7 +109,9 @@ document.addEventListener("DOMContentLoaded", () => {
 // What is folded opens when an address leads to it.
 {
   const unfold = () => {
-    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    // A %-escape may be broken: this reads it as well as it can.
+    const [name] = new URLSearchParams(location.hash.slice(1)).keys();
+    const place = document.getElementById(name);
     const fold = place?.closest("details");
     if (!fold || fold.open) return;
     fold.open = true;

@@ -1,9 +1,17 @@
-/* A bug that is planted at random and not named, for the reader to find. */
+/* A bug that is planted and not named, for the reader to find: at random, or that of
+ * a day, which is the same for everybody. */
+import {
+  FOUND, HINT, MISSED, SHOWN, dateOf, dayNumber, longDate, record, score, turn,
+} from "./days.mjs";
 import { firstDifference, sideOf } from "./steps.mjs";
 import { nameOf } from "./inside.mjs";
+import { keep, recalled } from "./memory.mjs";
 import { written } from "./sums.mjs";
 
 const UNKNOWN = "unknown";
+const KEPT = "bugs of days"; // what the browser keeps them under
+const today = () => dateOf(Date.now());
+const about = (property) => document.querySelector(`meta[property="og:${property}"]`)?.content;
 
 /** Hides one of the `bugs` and judges guesses. `runWith(name)` runs the sentence
  * that is shown with a bug; `changed` is called when the hunt begins or ends. */
@@ -12,19 +20,20 @@ export class Hunt {
     Object.assign(this, { parts, bugs, runWith, changed, bug: "" });
     const press = (name, f) => parts[name].addEventListener("click", f);
     press("hunt", () => this.begin());
+    press("daily", () => this.beginDay());
+    press("copy", () => this.copy());
     press("guess", () => this.judge(parts.suspect.value));
     press("hint", () => this.help());
-    press("reveal", () => this.end(`This was it. ${this.about(this.bug)}`));
+    press("reveal", () => this.end(SHOWN, `This was it. ${this.about(this.bug)}`));
     parts.bug.addEventListener("change", () => this.leave());
     parts.hunting.addEventListener("submit", (event) => event.preventDefault());
   }
 
-  /** Plant the bug that a number stands for: 7919 is prime, so the numbers that
-   * follow one another stand for all of the bugs, in disorder. */
-  begin(code = Math.floor(10_000 * Math.random())) {
+  /** Plant the bug that a number stands for. */
+  begin(code = Math.floor(10_000 * Math.random()), day = "") {
     const { bug, suspect } = this.parts;
     this.leave();
-    Object.assign(this, { code, guesses: 0, hints: 0 });
+    Object.assign(this, { code, day, tries: [], hints: 0 });
     this.parts.hint.disabled = false;
     this.bug = this.named(code);
     suspect.replaceChildren(...[...bug.children].map((child) => child.cloneNode(true)));
@@ -33,22 +42,35 @@ export class Hunt {
     bug.append(new Option("a bug, unknown", UNKNOWN));
     bug.value = UNKNOWN;
     this.show(true);
-    this.say("A bug is planted. Every shape is as it was. What does it do?");
+    const which = day ? `The bug of ${longDate(day)}` : "A bug";
+    this.say(`${which} is planted. Every shape is as it was. What does it do?`);
     this.changed();
   }
 
+  /** Plant the bug of a day; one that the reader has had is shown. */
+  beginDay(day = today()) {
+    const number = dayNumber(day);
+    if (!(number <= dayNumber(today()))) {
+      return this.say(`There is no bug of “${day}”: give a day that has come, such as ${today()}.`);
+    }
+    this.begin(number, day);
+    const signs = record(recalled(KEPT))[day];
+    if (signs) this.end("", `You have had the bug of ${longDate(day)}. This was it.`, [signs]);
+  }
+
   named(code) {
-    return this.bugs[(7919 * code) % this.bugs.length].name;
+    return this.bugs[turn(code, this.bugs.length)].name;
   }
 
   /** Say whether a bug is the one; if not, where that can be seen. */
   judge(suspect) {
     if (!suspect) return this.say("Choose a suspect first.");
-    this.guesses++;
     if (suspect === this.bug) {
-      const tries = this.guesses > 1 ? `, at guess ${this.guesses}` : "";
-      return this.end(`Right${tries}! ${this.about(suspect)}`);
+      const missed = this.tries.filter((one) => one === MISSED).length;
+      const tries = missed ? `, at guess ${missed + 1}` : "";
+      return this.end(FOUND, `Right${tries}! ${this.about(suspect)}`);
     }
+    this.tries.push(MISSED);
     const seen = this.runWith(this.bug);
     const guess = this.runWith(suspect);
     const first = firstDifference(seen, guess) ?? firstDifference(guess, seen);
@@ -64,6 +86,7 @@ export class Hunt {
   /** Give a hint: the lamps, the step where it begins, and five suspects. */
   help() {
     this.hints++;
+    this.tries.push(HINT);
     this.showChecks(true);
     if (this.hints === 1) return this.say("First hint: the lamps below.");
     if (this.hints === 3) {
@@ -81,20 +104,50 @@ export class Hunt {
       : "Second hint: in this sentence, no step has other numbers. Try another one.");
   }
 
-  /** End the hunt, and show the bug. */
-  end(verdict) {
-    const { bug, hunt } = this.parts;
-    const found = this.bug;
+  /** End the hunt, and show the bug; of that of a day, how it was found. */
+  end(sign, verdict, tries = [...this.tries, sign]) {
+    const { bug, hunt, copy } = this.parts;
+    const [found, day] = [this.bug, this.day];
     this.leave();
     bug.value = found;
     this.say(verdict);
-    hunt.focus();
+    if (day) this.tell(day, tries.join(""));
+    if (sign) (day ? copy : hunt).focus();
     this.changed();
+  }
+
+  /** Keep how today's bug was found, and write the line to share. */
+  tell(day, signs) {
+    const kept = record(recalled(KEPT));
+    if (day === today() && !kept[day]) {
+      kept[day] = signs;
+      keep(KEPT, JSON.stringify(kept));
+    }
+    const where = about("url") ?? location.href.replace(/#.*/, "");
+    const link = where.startsWith("http") ? `${where}#day=${day}` : "";
+    const { score: said, line, shared } = this.parts;
+    shared.hidden = false;
+    said.textContent = `Bugs of the day: ${score(kept, today())}.`;
+    line.value = `${about("site_name")}, the bug of ${longDate(day)}: ${signs} ${link}`.trim();
+  }
+
+  /** Copy the line to share; where a page may not, let the reader do it. */
+  async copy() {
+    const { line, copied } = this.parts;
+    try {
+      await navigator.clipboard.writeText(line.value);
+      copied.textContent = "Copied.";
+    } catch {
+      line.select();
+      copied.textContent = "This browser lets no page copy. The line is selected: copy it.";
+    }
   }
 
   /** Forget the hunt, as when the reader plants another bug. */
   leave() {
-    this.bug = "";
+    Object.assign(this, { bug: "", day: "" });
+    this.parts.shared.hidden = true;
+    this.parts.copied.textContent = "";
     this.parts.bug.querySelector(`[value="${UNKNOWN}"]`)?.remove();
     this.show(false);
     this.say("");

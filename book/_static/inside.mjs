@@ -4,6 +4,7 @@ import { arithmetic, axesOf, firstDifference, kindOf, sideOf } from "./steps.mjs
 import { Grid } from "./grid.mjs";
 
 const SIDES = { encoder: "Reading", decoder: "Writing" };
+const OWN = { step: "decoder.blocks.0.cross_attention:weights", head: "0" };
 
 /** Shows runs in a panel, whose parts are given by name; `told` is called when
  * another step is chosen. */
@@ -26,22 +27,20 @@ export class Inside {
     Object.assign(this, { right, seen, words, likeliest });
     this.different = right === seen ? null : firstDifference(right, seen);
     this.parts.first.hidden = !this.different;
-    if (!this.parts.step.options.length) this.offer();
     this.draw();
   }
 
-  /** List the steps, by side, and the heads. */
-  offer() {
-    const paths = [...this.right.values.keys()];
+  /** List the steps of a run, by side, and the heads. */
+  offer({ values }) {
+    const paths = [...values.keys()];
     for (const [side, title] of Object.entries(SIDES)) {
       const group = Object.assign(document.createElement("optgroup"), { label: title });
       group.append(...paths.filter((path) => sideOf(path) === side)
         .map((path) => new Option(nameOf(path), path)));
       this.parts.step.append(group);
     }
-    const heads = this.right.values.get("encoder.blocks.0.self_attention:q").shape[1];
+    const heads = values.get("encoder.blocks.0.self_attention:q").shape[1];
     for (let h = 0; h < heads; h++) this.parts.head.append(new Option(h));
-    this.parts.step.value = "decoder.blocks.0.cross_attention:weights";
   }
 
   move(by) {
@@ -50,24 +49,31 @@ export class Inside {
     this.go();
   }
 
-  /** Choose a step and a head, where they are given, and show them. */
-  go(step = null, head = null) {
-    for (const [list, value] of [[this.parts.step, step], [this.parts.head, head]]) {
-      if ([...list.options].some((option) => option.value === value)) list.value = value;
-    }
+  /** Show a step and a head. */
+  go(step, head) {
+    this.choose(step, head);
     this.draw();
     this.told();
+  }
+
+  /** Choose a step and a head; for those that there are not, the page's own. */
+  choose(step = this.parts.step.value, head = this.parts.head.value) {
+    for (const [name, value] of Object.entries({ step, head })) {
+      this.parts[name].value = value;
+      if (this.parts[name].selectedIndex < 0) this.parts[name].value = OWN[name];
+    }
   }
 
   /** Go to the first number that a bug has changed. */
   jump() {
     const { path, place } = this.different;
-    this.go(path, place.length === 4 ? `${place[1]}` : null);
+    this.go(path, place.length === 4 ? `${place[1]}` : undefined);
     this.grid.focus(...place.slice(-2));
   }
 
-  /** Put the matrix of the chosen step in place. */
+  /** Put the matrix of the chosen step in place, once the panel is there. */
   draw() {
+    if (this.parts.matrix.closest(".waiting")) return;
     const path = this.parts.step.value;
     const value = this.seen.values.get(path);
     const axes = axesOf(path);

@@ -1,13 +1,14 @@
 /* Lamps below the translation: which checks notice something about the model. */
-import { checks, sentences } from "./checks.mjs";
+import { checks } from "./checks.mjs";
 import { element, inItem } from "./elements.mjs";
 
-/** Lights lamps in a panel, whose parts are given by name; `later` calls a
- * function when the page has nothing else to do. */
+const NAMES = Object.keys(checks);
+
+/** Lights lamps in a panel, whose parts are given by name. */
 export class Lamps {
-  constructor(parts, later) {
-    Object.assign(this, { parts, later, found: new Map() });
-    this.lamps = Object.keys(checks).map((name) => {
+  constructor(parts) {
+    Object.assign(this, { parts, found: null });
+    this.lamps = NAMES.map((name) => {
       const lamp = element("button");
       lamp.type = "button";
       for (const event of ["pointerenter", "focus", "click"]) {
@@ -24,36 +25,20 @@ export class Lamps {
     this.parts.asked.replaceChildren(element("b", plainly(name)), ` asks: ${checks[name].asks}`);
   }
 
-  /** Put all checks to a model, one at a time; what they found is kept. */
-  show(model) {
-    if (model === this.model) return;
-    this.model = model;
-    this.parts.checks.setAttribute("aria-busy", true);
-    if (!this.found.has(model)) this.found.set(model, {});
-    this.next(this.found.get(model));
-  }
-
-  next(found) {
-    const name = Object.keys(checks).find((one) => !(one in found));
-    if (!name) return this.draw(found);
-    const { model } = this;
-    return this.later(() => {
-      found[name] ??= checks[name].notice(model, sentences);
-      if (model === this.model) this.next(found);
-    });
-  }
-
-  /** Light the lamps of those that noticed something, and say what. */
-  draw(found) {
-    const names = Object.keys(checks);
-    const lit = names.filter((name) => found[name]);
-    this.lamps.forEach((lamp, i) => light(lamp, names[i], found[names[i]]));
-    this.parts.noticed.textContent = lit.length
-      ? `${lit.length} of ${names.length} checks notice something: ${lit.map(plainly).join(", ")}.`
-      : `None of the ${names.length} checks notices anything.`;
+  /** Light the lamps of the checks that noticed something, and say what; before that
+   * is `found`, all are dark. */
+  show(found) {
+    if (found === this.found) return;
+    this.found = found;
+    const lit = NAMES.filter((name) => found?.[name]);
+    this.lamps.forEach((lamp, i) => light(lamp, NAMES[i], found?.[NAMES[i]]));
+    this.parts.noticed.textContent = !found ? "Checking …"
+      : lit.length
+        ? `${lit.length} of ${NAMES.length} checks notice something: ${lit.map(plainly).join(", ")}.`
+        : `None of the ${NAMES.length} checks notices anything.`;
     this.parts.said.replaceChildren(...lit.map((name) =>
       inItem(element("b", plainly(name)), `: ${found[name]}`)));
-    this.parts.checks.removeAttribute("aria-busy");
+    this.parts.checks.ariaBusy = found ? null : true;
   }
 }
 

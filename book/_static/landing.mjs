@@ -1,15 +1,15 @@
 /* The translator on the first page: two change places, and what they are to each
  * other is seen in the colours and in the endings. */
-import { element, partsOf } from "./elements.mjs";
+import { element, partsOf, rest, slowly } from "./elements.mjs";
 import { fitting, turnRound } from "./sentences.mjs";
 import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
-import { joined, modelWith, named, translate } from "./translator.mjs";
+import { joined, modelWith, named, translate, translation } from "./translator.mjs";
 
 const DONE = { saw: "seen", knew: "known", met: "met", called: "called", bit: "bitten" };
 const { grammar, glosses, sounds } = translator;
 const page = partsOf("#landing");
 const alignment = new Alignment(page, 0.08);
-const model = modelWith();
+let model = null;
 
 /** Show a sentence of who did what to whom, and its translation. */
 function show(typed) {
@@ -54,5 +54,14 @@ function inRole(word, role, { who, did, whom }) {
   return shown;
 }
 
-document.querySelector("#landing").classList.remove("waiting");
-show("the hungry dog saw hari .".split(" "));
+/** Begin, a little at a time. */
+async function begin() {
+  const first = "the hungry dog saw hari .".split(" ");
+  await rest();
+  model = modelWith();
+  await slowly(translation(model, joined(first)));
+  document.querySelector("#landing").classList.remove("waiting");
+  show(first);
+}
+
+begin();

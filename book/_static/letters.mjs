@@ -1,6 +1,7 @@
 /* Says what an axis letter means where one points at it, or touches it; from
    the keyboard, the legend says the same: a hundred letters on a page are not
    a hundred stops. The legend stays folded for who has folded it. */
+import { keep, recalled } from "./memory.mjs";
 
 const legend = document.querySelector("details.axes");
 const rows = new Map([...legend.querySelectorAll("[data-letter]")].map(
@@ -59,7 +60,5 @@ document.addEventListener("keydown", ({ key }) => {
   if (key === "Escape") hide();
 });
 
-if (localStorage.getItem("axes") === "folded") legend.open = false;
-legend.addEventListener("toggle", () => {
-  localStorage.setItem("axes", legend.open ? "open" : "folded");
-});
+if (recalled("axes") === "folded") legend.open = false;
+legend.addEventListener("toggle", () => keep("axes", legend.open ? "open" : "folded"));

@@ -2,28 +2,24 @@
  * plant a bug, look at every number. */
 import { bugs } from "./bugs.mjs";
 import { ids } from "./tensor.mjs";
-import { EOS, LENGTH, greedy, row, run, words } from "./translate.mjs";
-import { element, partsOf } from "./elements.mjs";
+import { EOS, LENGTH, run, words } from "./translate.mjs";
+import { element, partsOf, rest, slowly } from "./elements.mjs";
 import { following, isSentence, turnRound } from "./sentences.mjs";
-import { english, joined, modelWith, named, translate } from "./translator.mjs";
+import { english, joined, named, translate, translation } from "./translator.mjs";
+import { follow } from "./address.mjs";
 import { Attending } from "./attending.mjs";
+import { Findings, buggy } from "./findings.mjs";
 import { Hunt } from "./hunt.mjs";
 import { Inside } from "./inside.mjs";
 import { Lamps } from "./lamps.mjs";
 
 const PANELS = ":is(#play, #bugs, #inside)";
-const models = new Map();
 const page = partsOf(PANELS);
 const inside = new Inside(page, remember);
 const hunt = new Hunt(page, translator.bugs, { runWith, changed: show });
-const lamps = new Lamps(page, later);
+const lamps = new Lamps(page);
+const findings = new Findings(script, tell);
 const attending = new Attending(page, translator, (typed) => write(joined(typed)));
-
-/** Give the translator with a bug, or without one. */
-function buggy(bug) {
-  if (!models.has(bug)) models.set(bug, modelWith(bugs[bug]));
-  return models.get(bug);
-}
 
 /** Run the sentence that is shown, and the words written of it, with a bug. */
 function runWith(bug) {
@@ -36,7 +32,7 @@ const meaning = (written) => written.map((id) => translator.glosses[named(id)])
 const sentence = (written) => joined(written.filter((id) => id !== EOS).map(named));
 
 let shown = null; // what stands on the page
-let frame = 0; // the one in which the rest will follow
+let wanted = false; // whether anybody has asked what the checks find
 let begun = false; // from then on the address says what is seen
 
 /** Put a sentence in place of the one that stands there. */
@@ -45,40 +41,38 @@ function write(text) {
   show();
 }
 
-/** Show a sentence and its translation. */
+/** Show a sentence and all that follows from it; of one that does not fit, say so,
+ * and show the one before. */
 function show() {
-  const [text, bug] = [page.sentence.value, hunt.bug || page.bug.value];
+  const bug = hunt.bug || page.bug.value;
+  const asked = words(page.sentence.value);
+  const fits = asked.length && asked.length <= LENGTH - 2;
+  const text = fits ? page.sentence.value : shown?.text ?? page.sentence.defaultValue;
   const typed = words(text);
-  complete(typed, text);
-  page.swap.disabled = !turnRound(translator.grammar, typed);
-  page.error.textContent = "";
-  if (!typed.length || typed.length > LENGTH - 2) {
-    page.error.textContent = typed.length
-      ? `That is ${typed.length} words and marks; the model reads ${LENGTH - 2}. `
-        + "Below stands the sentence before."
-      : "Type a sentence, such as: this is not my book.";
-    return;
-  }
   const unknown = [...new Set(typed.filter((word) => !english.has(word)))];
-  if (unknown.length) {
-    page.error.textContent = `It does not know ${unknown.join(", ")}, and reads [UNK] instead: `
-      + "expect a fluent sentence that is wrong.";
-  } else if (!isSentence(translator.grammar, typed)) {
-    page.error.textContent = "Its grammar makes no such sentence: what it writes may be wrong.";
-  }
+  complete(asked, page.sentence.value);
+  page.swap.disabled = !turnRound(translator.grammar, asked);
+  page.error.textContent = fits ? doubt(typed, unknown)
+    : (asked.length ? `That is ${asked.length} words and marks; the model reads ${LENGTH - 2}.`
+      : "Type a sentence, such as: this is not my book.") + ` Below stands: ${text}`;
   shown = { ...translate(buggy(bug), text), read: ["[SOS]", ...typed, "[EOS]"] };
   attending.show({ ...shown, typed, unknown });
   page.result.textContent = sentence(shown.written);
-  cancelAnimationFrame(frame);
-  frame = requestAnimationFrame(() => setTimeout(() => showMore(text, bug)));
+  diff(hunt.bug ? "" : bug);
+  lookInside(bug);
+  wanted ||= Boolean(bug);
+  if (wanted) findings.ask(bug);
+  remember();
 }
 
-/** Show what stands below, when the translation is there to be seen. */
-function showMore(text, bug) {
-  diff(hunt.bug ? "" : bug, text);
-  lookInside(bug);
-  lamps.show(buggy(bug));
-  remember();
+/** Say why a sentence may be translated wrong. */
+function doubt(typed, unknown) {
+  if (unknown.length) {
+    return `It does not know ${unknown.join(", ")}, and reads [UNK] instead: `
+      + "expect a fluent sentence that is wrong.";
+  }
+  return isSentence(translator.grammar, typed) ? ""
+    : "Its grammar makes no such sentence: what it writes may be wrong.";
 }
 
 /** Show the numbers of the run, beside those of the same words without the
@@ -97,9 +91,9 @@ function lookInside(bug) {
 function remember() {
   if (!begun) return;
   const [s, bug] = [page.sentence.value, page.bug.value];
+  const hidden = hunt.day ? { day: hunt.day } : { hunt: hunt.code };
   const state = {
-    s, ...(hunt.bug ? { hunt: hunt.code } : bug && { bug }),
-    step: page.step.value, head: page.head.value,
+    s, ...(hunt.bug ? hidden : bug && { bug }), step: page.step.value, head: page.head.value,
   };
   history.replaceState(null, "", `#${new URLSearchParams(state)}`);
 }
@@ -111,63 +105,56 @@ function complete(typed, text) {
     .map((word) => Object.assign(element("option"), { value: joined([...before, word]) })));
 }
 
-/** Show a bug's line, and count how many test translations it changes. */
-function diff(bug, text) {
+/** Show a bug's line, and how the translation is without it. */
+function diff(bug) {
   const about = translator.bugs.find(({ name }) => name === bug);
   page.diff.hidden = !about;
-  page.count.textContent = "";
   if (!about) return;
   page.right.textContent = about.right;
   page.wrong.textContent = about.wrong;
   page.says.textContent = about.says;
-  const right = translate(buggy(""), text).written;
+  const right = translate(buggy(""), shown.text).written;
   const without = sentence(right);
   const now = sentence(shown.written);
   page.compared.textContent = now === without
     ? "Every shape is as it was, and so is this translation."
     : `Every shape is as it was. It writes ${now}, and not ${without} (${meaning(right)}).`;
-  count(bug);
 }
 
-const originals = [];
-
-/** Count in idle moments, a few sentences at a time. */
-function count(bug, done = 0, changed = 0) {
-  const rest = (moment) => {
-    if (bug !== page.bug.value) return;
-    while (done < translator.tests.length && moment.timeRemaining() > 3) {
-      const source = row(translator.tests[done], english);
-      originals[done] ??= greedy(buggy(""), source).join();
-      changed += greedy(buggy(bug), source).join() !== originals[done++];
-    }
-    const all = done === translator.tests.length;
-    page.count.textContent = `${changed} of ${done} test translations change${all ? "." : " …"}`;
-    if (!all) later(rest);
-  };
-  later(rest);
+/** Tell what is known of the bug. */
+function tell({ lamps: found, changed, done, all }) {
+  lamps.show(found);
+  page.count.textContent = all ? `${changed} of ${done} test translations change.`
+    : `Counting …${done ? ` ${changed} of ${done} test translations change so far.` : ""}`;
 }
 
-/** Call f when the page has nothing else to do. */
-function later(f) {
-  if (globalThis.requestIdleCallback) requestIdleCallback(f, { timeout: 500 });
-  else setTimeout(() => {
-    const end = performance.now() + 12;
-    f({ timeRemaining: () => end - performance.now() });
-  });
+/** Show what an address asks for; what it does not name is as the page has it. */
+function takeUp({ s = page.sentence.defaultValue, bug = "", step = "", head = "", hunt: code, day }) {
+  begun = false;
+  shown = null;
+  hunt.leave();
+  page.sentence.value = s;
+  page.bug.value = Object.hasOwn(bugs, bug) ? bug : "";
+  inside.choose(step, head);
+  show();
+  if (/^\d{1,4}$/.test(code)) hunt.begin(Number(code));
+  else if (day !== undefined) hunt.beginDay(day || undefined);
+  else if (code || bug && !page.bug.value) hunt.say(`There is no bug “${code ?? bug}”.`);
+  if (code ?? day) page.planting.scrollIntoView();
+  begun = true;
 }
 
-/** Offer the bugs, by shelf, and take up what the address says. */
-function begin() {
+/** Offer the bugs, by shelf, and make all that can be pressed do something: a little
+ * at a time. */
+async function begin() {
+  await rest();
   for (const shelf of new Set(translator.bugs.map((bug) => bug.shelf))) {
     const group = Object.assign(document.createElement("optgroup"), { label: shelf });
     group.append(...translator.bugs.filter((bug) => bug.shelf === shelf)
       .map(({ name, says }) => Object.assign(element("option", says), { value: name })));
     page.bug.append(group);
   }
-  const state = new URLSearchParams(location.hash.slice(1));
-  page.sentence.value = state.get("s") ?? page.sentence.value;
-  if (state.get("bug") in bugs) page.bug.value = state.get("bug");
-  for (const form of [page.form, page.planting]) {
+  for (const form of [page.form, page.planting, page.shared]) {
     form.addEventListener("submit", (event) => event.preventDefault());
   }
   page.sentence.addEventListener("input", show);
@@ -176,15 +163,18 @@ function begin() {
     write(translator.tests[Math.floor(Math.random() * translator.tests.length)]));
   page.swap.addEventListener("click", () =>
     write(joined(turnRound(translator.grammar, words(page.sentence.value)).turned)));
+  const first = await slowly(translation(buggy(""), page.sentence.defaultValue));
+  inside.offer(first.steps);
+  follow(takeUp);
   for (const panel of document.querySelectorAll(PANELS)) {
+    await rest();
     panel.classList.remove("waiting");
   }
-  show();
-  cancelAnimationFrame(frame);
-  if (shown) showMore(page.sentence.value, page.bug.value);
-  inside.go(state.get("step"), state.get("head"));
-  if (/^\d{1,4}$/.test(state.get("hunt"))) hunt.begin(Number(state.get("hunt")));
-  begun = true;
+  inside.draw();
+  new IntersectionObserver((seen) => {
+    wanted ||= seen.some(({ isIntersecting }) => isIntersecting);
+    if (wanted) findings.ask(hunt.bug || page.bug.value);
+  }).observe(page.checks);
 }
 
 begin();

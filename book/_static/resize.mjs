@@ -4,6 +4,7 @@
  * of the atlas's models, whose cards are fetched from `cardsFile` if one is asked
  * for. */
 import { Costs } from "./sizes.mjs";
+import { follow, wishes } from "./address.mjs";
 import { Sliders } from "./sliders.mjs";
 import { bytes, count, element, marked, times } from "./written.mjs";
 
@@ -322,9 +323,8 @@ async function chooseFirst(why) {
   page.error.textContent = `${why} This is paper_base.`;
 }
 
-/** Take up a preset and sizes that are written as in an address. */
-async function takeUp(text) {
-  const { preset = "paper_base", ...wanted } = Object.fromEntries(new URLSearchParams(text));
+/** Take up a preset and sizes that an address, or a button, asks for. */
+async function takeUp({ preset = "paper_base", ...wanted }) {
   const there = [presets, models].some((some) => Object.hasOwn(some, preset));
   await (there ? choose(preset, wanted) : chooseFirst(`There is no preset ${preset}.`));
 }
@@ -347,14 +347,14 @@ async function begin() {
   for (const button of document.querySelectorAll("button[data-sizes]")) {
     button.hidden = false;
     button.addEventListener("click", async () => {
-      await takeUp(button.dataset.sizes);
+      await takeUp(wishes(`#${button.dataset.sizes}`));
       const fold = [...page.parts.children].find(({ textContent }) =>
         button.dataset.open && textContent.startsWith(button.dataset.open));
       if (fold) fold.open = true;
       (fold?.firstChild ?? page.preset).focus();
     });
   }
-  await takeUp(location.hash.slice(1));
+  await follow(takeUp);
   document.querySelector("#resize").classList.remove("waiting");
 }
 

@@ -6,6 +6,8 @@ from playwright.sync_api import expect
 
 from tests.helpers.looking import faults
 from tests.helpers.playing import GIVEN, PLAY, inside, part
+from tests.helpers.project import ROOT
+from tests.helpers.scripts import answer
 
 pytestmark = pytest.mark.full
 
@@ -120,14 +122,19 @@ def test_what_it_cannot_read_is_said(visit, text, said):
     expect(part(page, "error")).to_contain_text(said)
 
 
-SLOWLY = 60_000  # what is computed when the page has nothing else to do
+SLOWLY = 60_000  # what a worker computes
+TURNS = ROOT / "book" / "_static" / "days.mjs"
+HAVING_TURN = """([bug, many]) => {
+  let code = 0;
+  while (turn(code, many) !== bug) code++;
+  return code;
+}"""
 NAMES = [bug["name"] for bug in GIVEN["bugs"]]
 
 
 def address(name: str, sentence="the hungry dog saw hari.") -> str:
     """Where this bug is hidden."""
-    codes = range(10_000)
-    code = next(n for n in codes if NAMES[7919 * n % len(NAMES)] == name)
+    code = answer([TURNS], HAVING_TURN, [NAMES.index(name), len(NAMES)])
     return f"{PLAY}#s={sentence.replace(' ', '+')}&hunt={code}"
 
 
@@ -139,6 +146,8 @@ def guess(page, name: str) -> None:
 def test_lamps_light_for_a_bug_and_go_out_without_one(visit):
     page = visit(PLAY).page
     noticed = part(page, "noticed")
+    expect(noticed).to_be_empty()  # nobody has asked yet
+    part(page, "lamps").scroll_into_view_if_needed()
     none = "None of the 13 checks notices anything."
     expect(noticed).to_have_text(none, timeout=SLOWLY)
     page.get_by_label("Plant a bug").select_option("heads_joined_by_view")

@@ -54,7 +54,7 @@ class View:
 
     def outside(self) -> list[str]:
         """Requests that leave the reader's machine."""
-        inside = ("file:", "data:")
+        inside = ("file:", "data:", "blob:")
         return [url for url in self.requests if not url.startswith(inside)]
 
     def ready(self) -> None:

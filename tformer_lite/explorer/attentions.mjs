@@ -102,7 +102,7 @@ export class Attentions {
     this.step.replaceChildren(...Object.keys(parts).map((name) => new Option(NAMES[name], name)));
     this.head.value = head < heads ? head || 0 : 0;
     this.attention.parentNode.hidden = this.found.length === 1;
-    this.step.value = parts[step] ? step : "weights";
+    this.step.value = Object.hasOwn(parts, step) ? step : "weights";
     this.show();
   }
 

@@ -5,14 +5,13 @@ import { Tensor } from "./tensor.mjs";
 
 /** Read {name: shape} and the numbers of all of them. */
 export function parameters(shapes, text) {
-  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  const words = new DataView(bytes.buffer);
+  const signs = atob(text);
   let at = 0;
   return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
-    const data = Float64Array.from(
-      { length: shape.reduce((a, b) => a * b, 1) },
-      () => half(words.getUint16(2 * at++, true)),
-    );
+    const data = new Float64Array(shape.reduce((a, b) => a * b, 1));
+    for (let i = 0; i < data.length; i++) {
+      data[i] = half(signs.charCodeAt(at++) | (signs.charCodeAt(at++) << 8));
+    }
     return [name, new Tensor(data, shape)];
   }));
 }

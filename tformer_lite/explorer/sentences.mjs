@@ -2,18 +2,26 @@
  * reads words: each state lists words and the state that they lead to, and the
  * last one is the first; "" ends a sentence. */
 
-/** Read words: the ways on from where one arrives; none after other words. */
+const leads = new WeakMap(); // of the states that were seen
+
+/** Give the state that each word of a list leads to. */
+function leadsOf(list) {
+  if (!leads.has(list)) {
+    leads.set(list, new Map(list.flatMap(([together, state]) =>
+      together.split(" ").map((word) => [word, state]))));
+  }
+  return leads.get(list);
+}
+
+/** Read words: where one may go from where one arrives; nowhere after other words. */
 function ways(grammar, words) {
-  return words.reduce((list, word) => {
-    const way = list.find(([known]) => known.split(" ").includes(word));
-    return way ? grammar[way[1]] : [];
-  }, grammar.at(-1));
+  return leadsOf(words.reduce((list, word) =>
+    grammar[leadsOf(list).get(word)] ?? [], grammar.at(-1)));
 }
 
 /** List the words that may come after some others. */
 export function following(grammar, words) {
-  const known = ways(grammar, words).flatMap(([together]) => together.split(" "));
-  return known.filter(Boolean).sort();
+  return [...ways(grammar, words).keys()].filter(Boolean).sort();
 }
 
 /** List the words that may stand in the place of one, so that the whole is still
@@ -25,7 +33,7 @@ export function fitting(grammar, words, place) {
 
 /** Tell whether words are a whole sentence. */
 export function isSentence(grammar, words) {
-  return ways(grammar, words).some(([known]) => known === "");
+  return ways(grammar, words).has("");
 }
 
 const FORMS = ["i me", "we us", "he him", "they them", "was were"];

@@ -22,10 +22,10 @@ export function row(text, vocabulary) {
   return padded([SOS, ...found, EOS]);
 }
 
-/** Write the likeliest word until the end or 8 tokens: a row of ids. The rest
- * of the row is padding while it is written, as it is in the book's pictures;
- * `each` is given the logits of each word, of length V. */
-export function greedy(model, source, each = () => {}) {
+/** Write the likeliest word until the end or 8 tokens, one at a time: in the end a
+ * row of ids. The rest of the row is padding while it is written, as it is in the
+ * book's pictures; `each` is given the logits of each word, of length V. */
+export function* wordByWord(model, source, each = () => {}) {
   const src = ids([source]);
   const memory = model.encode(src);
   const written = [SOS];
@@ -33,10 +33,22 @@ export function greedy(model, source, each = () => {}) {
     const last = written.length - 1;
     const { data } = model.decode(ids([padded(written)]), memory, src, undefined, last);
     each(data);
+    yield;
     written.push(data.reduce((best, x, i) => (x > data[best] ? i : best), 0));
   }
   return written;
 }
+
+/** Do all steps of something at once, and give what comes of them. */
+export function outcome(steps) {
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Write a whole translation: a row of ids. */
+export const greedy = (model, source) => outcome(wordByWord(model, source));
 
 /** Run a model on a pair of sentences: the ids, and the value of each step. */
 export function run(model, src, tgt) {

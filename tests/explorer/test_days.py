@@ -1,0 +1,196 @@
+"""The bug of a day: the same for everybody, none twice before all were had, a
+score that the browser keeps if it may, and a line to share."""
+
+import json
+from datetime import date, timedelta
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.helpers.browser import HTML, SITE, new_reader, served
+from tests.helpers.playing import GIVEN, PLAY, part
+from tests.helpers.project import ROOT
+from tests.helpers.scripts import answer
+
+MODULES = [ROOT / "book" / "_static" / "days.mjs"]
+NAMES = [bug["name"] for bug in GIVEN["bugs"]]
+TURNS = (
+    "([from, many]) => [...Array(many)].map((_, i) => turn(from + i, many))"
+)
+TODAY = "2026-11-27"
+full = pytest.mark.full
+
+
+def asked(ask: str, given=None):
+    return answer(MODULES, ask, given)
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 4, 34, 36, 37, 38, 89, 100])
+def test_whatever_their_number_each_has_its_turn_before_one_has_two(many):
+    assert sorted(asked(TURNS, [20_783, many])) == [*range(many)]
+    assert sorted(asked(TURNS, [0, many])) == [*range(many)]
+
+
+def test_those_of_two_days_that_follow_each_other_are_no_neighbours():
+    turns = asked(TURNS, [20_783, len(NAMES)])
+    assert min(abs(a - b) for a, b in pairwise(turns)) > 3
+
+
+def test_a_day_is_a_date_that_there_is():
+    first, days = date(1970, 1, 1), [0, 59, 20_000, 20_784, 40_000]
+    dates = [str(first + timedelta(n)) for n in days]
+    assert asked("(dates) => dates.map(dayNumber)", dates) == days
+    none = ["", "today", "2026-02-30", "2026-2-3", "0001-01-01", "12026-01-01"]
+    assert asked("(dates) => dates.map(dayNumber)", none) == [None] * len(none)
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ({}, "0 of 0 found, 0 days in a row"),
+        ({"2026-11-27": "○●"}, "1 of 1 found, 1 day in a row"),
+        ({"2026-11-26": "●"}, "1 of 1 found, 1 day in a row"),
+        ({"2026-11-25": "●"}, "1 of 1 found, 0 days in a row"),
+        (
+            {"2026-11-26": "●", "2026-11-27": "◐×"},
+            "1 of 2 found, 1 day in a row",
+        ),
+        (
+            {"2026-11-25": "●", "2026-11-26": "○●", "2026-11-24": "×"},
+            "2 of 3 found, 2 days in a row",
+        ),
+    ],
+)
+def test_a_score_counts_what_was_found_and_days_in_a_row(kept, said):
+    ask = "([kept, today]) => score(record(kept), today)"
+    assert asked(ask, [json.dumps(kept), TODAY]) == said
+
+
+def test_what_was_kept_and_is_no_record_is_nothing():
+    texts = ["", "null", "7", "[]", "{", '"●"', '{"2026-11-27": 1, "x": "●"}']
+    assert asked("(all) => all.map(record)", [None, *texts]) == [{}] * 8
+
+
+def days_page(browser, state="", *scripts: str, page=None) -> Page:
+    """The page to play on, on a day, where the book is published."""
+    if page is None:
+        reader = new_reader(browser)
+        reader.grant_permissions(["clipboard-read", "clipboard-write"])
+        reader.route("**/*", served)
+        page = reader.new_page()
+        page.clock.set_fixed_time(f"{TODAY}T00:00:01Z")
+        for script in scripts:
+            page.add_init_script(script)
+    page.goto("about:blank")
+    page.goto(f"{SITE}/{PLAY}{state}")
+    page.locator(".waiting").first.wait_for(state="detached")
+    return page
+
+
+def bug_of(day: str) -> str:
+    ask = "([day, many]) => turn(dayNumber(day), many)"
+    return NAMES[asked(ask, [day, len(NAMES)])]
+
+
+def find(page: Page, *guesses: str) -> None:
+    for name in guesses:
+        part(page, "suspect").select_option(name)
+        page.get_by_role("button", name="This one").press("Enter")
+
+
+def shared_text(day: str, signs: str) -> str:
+    return (
+        f"The Transformer, Shape by Shape, the bug of {day}: {signs} "
+        f"{SITE}/{PLAY}#day="
+    )
+
+
+@full
+def test_todays_bug_is_found_by_keyboard_scored_and_shared(browser):
+    page, right = days_page(browser), bug_of(TODAY)
+    daily = page.get_by_role("button", name="Find today’s bug")
+    daily.press("Enter")
+    verdict = part(page, "verdict")
+    expect(verdict).to_contain_text("The bug of 27 November 2026 is planted.")
+    expect(verdict).to_have_attribute("role", "status")
+    assert f"day={TODAY}" in page.url
+    assert right not in page.url
+    wrong = next(name for name in NAMES if name != right)
+    find(page, wrong)
+    page.get_by_role("button", name="A hint").press("Enter")
+    find(page, right)
+    expect(verdict).to_contain_text("Right, at guess 2!")
+    said = "Bugs of the day: 1 of 1 found, 1 day in a row."
+    expect(part(page, "score")).to_have_text(said)
+    copy = page.get_by_role("button", name="Copy the line")
+    expect(copy).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(part(page, "copied")).to_have_text("Copied.")
+    line = page.evaluate("navigator.clipboard.readText()")
+    assert line == shared_text("27 November 2026", "○◐●") + TODAY
+    assert not any(name in line for name in NAMES)
+
+
+@full
+def test_a_day_is_scored_once_and_a_free_hunt_never(browser):
+    page = days_page(browser, "#day=")
+    page.get_by_role("button", name="Show me").click()
+    said = "Bugs of the day: 0 of 1 found, 0 days in a row."
+    expect(part(page, "score")).to_have_text(said)
+    page = days_page(browser, f"#day={TODAY}", page=page)
+    had = "You have had the bug of 27 November 2026."
+    expect(part(page, "verdict")).to_contain_text(had)
+    expect(part(page, "score")).to_have_text(said)
+    expect(part(page, "bug")).to_have_value(bug_of(TODAY))
+    assert ": × http" in part(page, "line").input_value()
+    page.get_by_role("button", name="Plant one").click()
+    expect(part(page, "shared")).to_be_hidden()
+    page.get_by_role("button", name="Show me").click()
+    expect(part(page, "shared")).to_be_hidden()
+
+
+@full
+def test_the_bug_of_a_day_that_is_over_can_be_found_and_is_not_scored(browser):
+    day = "2026-11-20"
+    page = days_page(browser, f"#day={day}")
+    find(page, bug_of(day))
+    said = "Bugs of the day: 0 of 0 found, 0 days in a row."
+    expect(part(page, "score")).to_have_text(said)
+    shared = shared_text("20 November 2026", "●") + day
+    expect(part(page, "line")).to_have_value(shared)
+
+
+DENIED = """
+for (const kind of ["localStorage", "sessionStorage"]) {
+    Object.defineProperty(window, kind, { get() {
+        throw new DOMException("denied", "SecurityError");
+    } });
+}
+Object.defineProperty(navigator, "clipboard", { value: undefined });
+"""
+
+
+@full
+def test_where_nothing_may_be_kept_or_copied_a_day_is_had_all_the_same(
+    browser,
+):
+    page = days_page(browser, "", DENIED)
+    page.get_by_role("button", name="Find today’s bug").click()
+    find(page, bug_of(TODAY))
+    expect(part(page, "verdict")).to_contain_text("Right!")
+    page.get_by_role("button", name="Copy the line").click()
+    expect(part(page, "copied")).to_contain_text("copy it")
+    selected = page.evaluate("getSelection().toString()")
+    assert selected == part(page, "line").input_value()
+
+
+@full
+def test_on_a_disk_a_line_leads_to_no_place_of_the_readers(visit):
+    page = visit(f"{PLAY}#day=2026-11-20").page
+    find(page, bug_of("2026-11-20"))
+    line = part(page, "line")
+    expect(line).to_have_value(
+        "The Transformer, Shape by Shape, the bug of 20 November 2026: ●"
+    )
+    assert HTML.as_uri() not in line.input_value()
