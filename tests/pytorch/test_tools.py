@@ -141,8 +141,9 @@ def test_onnx_gives_the_same_at_every_size(kind, config, tmp_path):
         assert_close(torch.from_numpy(logits), wanted, rtol=0, atol=1e-4)
 
 
-@every_program
-def test_one_compiled_graph_serves_every_size(kind, config):
+@pytest.mark.full
+@of({name: CHOICES[name] for name in ("llama", "experts")})
+def test_one_compiled_graph_serves_every_size(config, kind=DecoderOnly):
     torch._dynamo.reset()
     model = build(kind, config)
     whole = torch.compile(
