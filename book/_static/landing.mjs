@@ -1,9 +1,11 @@
 /* The translator on the first page: two change places, and what they are to each
  * other is seen in the colours and in the endings. */
-import { element, partsOf, rest, slowly } from "./elements.mjs";
+import { element, partsOf } from "./elements.mjs";
 import { fitting, turnRound } from "./sentences.mjs";
 import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
-import { joined, modelWith, named, translate, translation } from "./translator.mjs";
+import {
+  joined, modelWith, named, rest, slowly, translate, translation,
+} from "./translator.mjs";
 
 const DONE = { saw: "seen", knew: "known", met: "met", called: "called", bit: "bitten" };
 const { grammar, glosses, sounds } = translator;

@@ -3,9 +3,11 @@
 import { bugs } from "./bugs.mjs";
 import { ids } from "./tensor.mjs";
 import { EOS, LENGTH, run, words } from "./translate.mjs";
-import { element, partsOf, rest, slowly } from "./elements.mjs";
+import { element, partsOf } from "./elements.mjs";
 import { following, isSentence, turnRound } from "./sentences.mjs";
-import { english, joined, named, translate, translation } from "./translator.mjs";
+import {
+  english, joined, named, rest, slowly, translate, translation,
+} from "./translator.mjs";
 import { follow } from "./address.mjs";
 import { Attending } from "./attending.mjs";
 import { Findings, buggy } from "./findings.mjs";

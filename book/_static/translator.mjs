@@ -46,3 +46,15 @@ export function translate(model, text) {
   const kept = last.get(model);
   return kept?.text === text ? kept : outcome(translation(model, text));
 }
+
+/** Wait until the page has answered its reader. */
+export const rest = () => new Promise((rested) => setTimeout(rested));
+
+/** Do all steps of something with a rest before each, and give what comes of them. */
+export async function slowly(steps) {
+  for (;;) {
+    await rest();
+    const { value, done } = steps.next();
+    if (done) return value;
+  }
+}
