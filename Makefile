@@ -232,7 +232,8 @@ browser:
 	  command -v $$name && need=; done; \
 	dpkg -s libatomic1 >/dev/null 2>&1 || need="$$need libatomic1"; \
 	command -v bwrap >/dev/null || need="$$need bubblewrap"; \
-	command -v firefox-esr || command -v firefox || need="$$need firefox-esr"; \
+	fox=firefox; grep -qx ID=debian /etc/os-release && fox=firefox-esr; \
+	command -v $$fox || need="$$need $$fox"; \
 	command -v WebKitWebDriver || need="$$need webkit2gtk-driver"; \
 	command -v xvfb-run || need="$$need xvfb"; \
 	sudo=$$(command -v sudo); \

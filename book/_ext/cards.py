@@ -61,7 +61,7 @@ def card(
     write(made, title, place, 52, INK)
     below = figure or emblem(50)
     below = ImageOps.contain(below, ROOM, Image.Resampling.LANCZOS)
-    wide, high = ((all - own) // 2 for all, own in zip(ROOM, below.size))
+    wide, high = ((room - own) // 2 for room, own in zip(ROOM, below.size))
     made.paste(below, (MARGIN + wide, TOP + high))
     return made
 
