@@ -12,10 +12,10 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 from sphinx.application import Sphinx
 
-SIZE, MARGIN, TOP = (1200, 630), 40, 170
-ROOM = SIZE[0] - 2 * MARGIN, SIZE[1] - TOP - MARGIN
-PAPER, INK, GREY = "#ffffff", "#1f2328", "#57606a"
-STATIC = Path(__file__).parents[1] / "_static"
+SIZE, MARGIN, FIGURE_TOP = (1200, 630), 40, 170
+ROOM = SIZE[0] - 2 * MARGIN, SIZE[1] - FIGURE_TOP - MARGIN
+WHITE, INK, GREY = "#ffffff", "#1f2328", "#57606a"
+LETTERS_FILE = Path(__file__).parents[1] / "_static" / "Eczar.woff2"
 SQUARE = re.compile(r'd="M(\d+) (\d+)h\S+" opacity="([\d.]+)"')
 
 
@@ -52,7 +52,7 @@ def card(
 ) -> Image.Image:
     """Write a page's title below the book's, and a figure below that; where
     there is none, the emblem once more, large."""
-    made = Image.new("RGB", SIZE, PAPER)
+    made = Image.new("RGB", SIZE, WHITE)
     small = emblem(10)
     made.paste(small, (MARGIN, MARGIN))
     if title != book:
@@ -62,7 +62,7 @@ def card(
     below = figure or emblem(50)
     below = ImageOps.contain(below, ROOM, Image.Resampling.LANCZOS)
     wide, high = ((room - own) // 2 for room, own in zip(ROOM, below.size))
-    made.paste(below, (MARGIN + wide, TOP + high))
+    made.paste(below, (MARGIN + wide, FIGURE_TOP + high))
     return made
 
 
@@ -74,7 +74,7 @@ def write(
     colour: str,
 ) -> None:
     """Write a line in the letters of headings, smaller if it is long."""
-    font = ImageFont.truetype(STATIC / "Eczar.woff2", size)
+    font = ImageFont.truetype(LETTERS_FILE, size)
     while font.getlength(text) > SIZE[0] - MARGIN - place[0]:
         font = font.font_variant(size=font.size - 1)
     ImageDraw.Draw(made).text(place, text, colour, font)
@@ -83,10 +83,10 @@ def write(
 def emblem(side: int) -> Image.Image:
     """Draw the book's emblem with squares of so many dots a side, as
     emblem.svg has them."""
-    svg = (STATIC / "emblem.svg").read_text("utf8")
+    svg = LETTERS_FILE.with_name("emblem.svg").read_text("utf8")
     squares = [map(float, found) for found in SQUARE.findall(svg)]
     colour = re.search(r'fill="(#\w+)"', svg)[1]
-    dots = Image.new("RGB", (5 * side, 4 * side), PAPER)
+    dots = Image.new("RGB", (5 * side, 4 * side), WHITE)
     for x, y, opacity in squares:
         ink = Image.new("L", (side - side // 8, side - side // 8))
         ink.paste(round(255 * opacity), (0, 0, *ink.size))

@@ -86,7 +86,7 @@ def test_a_card_has_the_size_of_cards_and_the_whole_figure():
     figure.paste("red", (10, 10, 390, 90))
     card = cards.card("7 · Masks", "Book", figure)
     assert card.size == cards.SIZE == (1200, 630)
-    below = card.crop((0, cards.TOP, *cards.SIZE))
+    below = card.crop((0, cards.FIGURE_TOP, *cards.SIZE))
     dark = below.convert("L").point(lambda grey: 255 * (grey < 200))
     left, top, right, bottom = dark.getbbox()
     assert (right - left) / (bottom - top) == pytest.approx(380 / 80, rel=0.02)
@@ -97,7 +97,7 @@ def test_the_longest_title_stays_on_the_card():
     card = cards.card("A long title " * 9, "Book").convert("L")
     ink = card.point(lambda grey: 255 * (grey < 100)).getbbox()
     assert cards.MARGIN <= ink[0] < ink[2] <= 1200 - cards.MARGIN + 1
-    assert ink[3] < cards.TOP
+    assert ink[3] < cards.FIGURE_TOP
 
 
 def test_where_there_is_no_page_the_book_says_so(visit):
