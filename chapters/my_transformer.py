@@ -1,9 +1,8 @@
 """A Transformer that translates English into Nepali, in one file.
 
-    python my_transformer.py
-
-Its trained numbers are in translator.pt, which belongs beside it. Each part
-is a cell of The Transformer, Shape by Shape, whose chapters explain it.
+`python my_transformer.py` runs it; its trained numbers, translator.pt,
+belong beside it. Each part is a cell of The Transformer, Shape by Shape,
+whose chapters explain it.
 """
 
 import torch
@@ -94,7 +93,8 @@ def masked_softmax(scores, mask):
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
     hide = torch.where(mask | ~any_key, 0.0, -torch.inf)
-    return torch.softmax(scores + hide, dim=-1) * any_key
+    scores = scores + hide
+    return torch.softmax(scores, dim=-1) * any_key
 
 
 def dot_product_attention(q, k, v, mask=None):

@@ -14,10 +14,9 @@ BUILD_TAG = "build"
 FILE_START = '''\
 """A Transformer that translates English into Nepali, in one file.
 
-    python my_transformer.py
-
-Its trained numbers are in translator.pt, which belongs beside it. Each part
-is a cell of The Transformer, Shape by Shape, whose chapters explain it.
+`python my_transformer.py` runs it; its trained numbers, translator.pt,
+belong beside it. Each part is a cell of The Transformer, Shape by Shape,
+whose chapters explain it.
 """
 
 import torch

@@ -61,7 +61,7 @@ from shapewatch.properties.subject import (
 from shapewatch.tracing.record.state import SITE_PACKAGES
 from shapewatch.tracing.record.visits import owner
 
-PATIENCE = 3.0  # seconds of work before progress is written
+PATIENCE = 10.0  # seconds of work before progress is written
 
 
 def with_progress(checks: Sequence[Callable]) -> Iterator[Callable]:

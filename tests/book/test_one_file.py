@@ -150,6 +150,8 @@ self\.mask\(tgt.shape\[1\], tgt.device\)
     causal_mask(tgt.shape[1])
 self\.pad\b
     PAD
+hide\.to\(scores\.dtype\)
+    hide
 """
 
 
