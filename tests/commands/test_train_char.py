@@ -199,7 +199,8 @@ def test_the_model_and_its_steps_are_said_in_a_line(
     main([*command, "--minutes", "0.000001"])
     said = capsys.readouterr().out
     line = r"^1 layer, 1 head, 16 channels, rows of 8 characters; "
-    line += r"1 step of 8 rows in about \d+ s \(--steps 1 gives the same again"
+    line += r"1 step of 8 rows in about \d+ s, losses included "
+    line += r"\(--steps 1 repeats it"
     assert re.search(line, said, re.MULTILINE)
 
 

@@ -99,7 +99,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "smoothing": (PORTION, "share of each label that all tokens get"),
     "clip": (MEASURE, "the largest norm of all gradients; inf: no limit"),
     "bf16": (FLAG, "multiply in bfloat16 where PyTorch finds that safe"),
-    "patience": (COUNT, "stop after so many losses without a lower one"),
+    "patience": (COUNT, "stop after so many validations without a lower loss"),
     "train_split": (
         PORTION,
         "share of the text, from its start, to train on",

@@ -118,8 +118,9 @@ def training_text(trainer: Trainer, minutes: float | None) -> str:
     model += f", rows of {trainer.block_size} {tokens}"
     if minutes is None:
         return f"{model}; {steps} of {rows}"
-    again = f" (--steps {trainer.recipe.steps} gives the same again)"
-    time = duration_text(60 * minutes) + again * (not trainer.step)
+    again = f" (--steps {trainer.recipe.steps} repeats it)"
+    time = duration_text(60 * minutes) + ", losses included"
+    time += again * (not trainer.step)
     return f"{model}; {steps} of {rows} in about {time}"
 
 

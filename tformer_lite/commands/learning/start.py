@@ -171,7 +171,7 @@ def choose_steps(
         time = minutes * minute
         steps = max(int(min(STEPS_SHARE * time, time - losses, most)), 1)
         if steps == most:
-            say("The data are few: more steps would learn them by heart.")
+            say("Few data: it ends sooner, before they are learned by heart.")
         given["steps"], given["minutes"] = trainer.step + steps, None
         minutes = max(steps / STEPS_SHARE, steps + losses) / minute
         set_recipe(trainer, given, len(data))

@@ -55,8 +55,8 @@ COUNTS = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
 
 
 def train_translate(args: Namespace) -> None:
-    """Train a translator on pairs of your own, which decide its size, for
-    two minutes unless you say; without PATH the book's, as it was trained."""
+    """Train a translator on pairs of your own. They decide its size, and you
+    need no option. Without PATH it is the book's, on the book's pairs."""
     with joined_processes(args.device) as device:
         old = unfinished_training(args, "translate")
         pairs, origin = pairs_for(args, old)
