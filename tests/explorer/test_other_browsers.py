@@ -45,6 +45,10 @@ def wait_for(browser: OtherBrowser, selector: str, text: str) -> None:
     assert text in said, said
 
 
+IN_VIEW = """() => document.querySelector("[data-part=ribbons]").scrollIntoView(
+    { block: "center", behavior: "instant" })"""
+
+
 def ink(picture, left, right, top, bottom) -> float:
     """The middle of what is drawn in a box, from left to right."""
     box = picture[int(top) : int(bottom) - 3, int(left) : int(right) + 1, :3]
@@ -55,6 +59,7 @@ def ink(picture, left, right, top, bottom) -> float:
 
 def gaps(browser: OtherBrowser) -> list[float]:
     """How far from each word's middle the middle of its ribbons is."""
+    browser.run(IN_VIEW)
     picture, found = imread(io.BytesIO(browser.screenshot())), []
     for row in browser.run(WORDS):
         middles = [ink(picture, *box) for box in row["words"]]
