@@ -45,7 +45,8 @@ def wait_for(browser: OtherBrowser, selector: str, text: str) -> None:
     assert text in said, said
 
 
-IN_VIEW = """() => document.querySelector("[data-part=ribbons]").scrollIntoView(
+IN_VIEW = """() => document.querySelector("[data-part=ribbons]")
+    .scrollIntoView(
     { block: "center", behavior: "instant" })"""
 
 
