@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
@@ -80,6 +81,7 @@ def write(
     ImageDraw.Draw(made).text(place, text, colour, font)
 
 
+@cache
 def emblem(side: int) -> Image.Image:
     """Draw the book's emblem with squares of so many dots a side, as
     emblem.svg has them."""

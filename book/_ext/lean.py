@@ -80,9 +80,8 @@ def light_page(page: str) -> str:
         first = VIEWPORT.sub("", first)
         first = first.replace(CHARSET, CHARSET + once[0], 1)
     if static := STATIC_LINK.search(first):
-        names = ["Eczar", "NotoSansDevanagari"][
-            : 1 + bool(NEPALI_TEXT.search(rest))
-        ]
+        nepali = bool(NEPALI_TEXT.search(rest))
+        names = ["Eczar"] + ["NotoSansDevanagari"] * nepali
         fonts = FONTS.format(names=names, static=static[1])
         first = first.replace(CHARSET, CHARSET + fonts, 1)
     head = PRELOAD.sub("", FILE_TAG.sub(loaded, first))

@@ -18,7 +18,14 @@ from version import branch_of, home
 # Attention, head, step, row and column of what `explore` shows.
 EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
 HTML = ROOT / "_build" / "html"
+OUR_REPOSITORY, OUR_SITE = addresses(ROOT)
+OUR_BRANCH = branch_of(ROOT)
 COLAB = "https://colab.research.google.com/github"
+IN_REPOSITORY = re.compile(
+    f"(?:{re.escape(OUR_REPOSITORY)}"
+    f"|{re.escape(COLAB)}/{re.escape(OUR_REPOSITORY.split('/', 3)[3])})"
+    "/(?:blob|raw|edit|tree)/([^/]+)/(.*)"
+)
 # In Markdown, in JSON and in code; and where a first cell fetches from.
 ADDRESS = re.compile(r"https://[^\s\"'`<>()\[\]\\]+[\w/]")
 HOME = re.compile(r"\bHOME = \\?\"([^\"\\]*)")
@@ -80,12 +87,11 @@ def arrives(
     """Tell whether a link on a page leads to another site, or to something
     in the book or the repository. One from the root, as /search.html, does
     not: the book may stand in a folder of its site."""
-    url, site = addresses(ROOT)
-    if link.startswith(f"{site}/"):
-        file, link = html / "index.html", link.removeprefix(f"{site}/")
+    if link.startswith(f"{OUR_SITE}/"):
+        file, link = html / "index.html", link.removeprefix(f"{OUR_SITE}/")
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
-        return is_good(link, url)
+        return is_good(link)
     path = unquote(parts.path) or file.name
     target = (file.parent / path).resolve()
     if target in pages:
@@ -112,14 +118,12 @@ def astray(
     return found
 
 
-def is_good(address: str, url: str) -> bool:
+def is_good(address: str) -> bool:
     """Tell whether an address of our repository, or of Colab, names a file
     of this branch or tag; one of any other site is taken as good."""
-    colab = f"{COLAB}/{url.split('/', 3)[3]}"
     path = unquote(re.split("[?#]", address)[0])
-    ours = rf"(?:{re.escape(url)}|{re.escape(colab)})/(?:blob|raw|edit|tree)"
-    if file := re.fullmatch(rf"{ours}/([^/]+)/(.*)", path):
-        return file[1] == branch_of() and (ROOT / file[2]).exists()
+    if file := IN_REPOSITORY.fullmatch(path):
+        return file[1] == OUR_BRANCH and (ROOT / file[2]).exists()
     return not path.startswith(f"{COLAB}/")
 
 
