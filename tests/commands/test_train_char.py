@@ -263,7 +263,7 @@ def test_a_short_text_is_not_gone_through_for_ever(capsys, monkeypatch):
     monkeypatch.setattr(start, "seconds_a_step", lambda *_: 0.01)
     passes = writers.TEXT_SIZES[0][-1]
     assert steps_in(2.0) == passes * 1992 // (32 * 8)
-    assert "The data are few: more steps" in capsys.readouterr().out
+    assert "Few data: it ends sooner" in capsys.readouterr().out
     assert steps_in(2.0, step=7) == 7 + 10_200
     assert steps_in(0.01) == 51
     assert capsys.readouterr().out == ""
