@@ -8,6 +8,7 @@ too: the dozen icons that pages show are drawn into them.
 
 import re
 import shutil
+from hashlib import md5
 from html import escape
 from pathlib import Path
 
@@ -20,9 +21,14 @@ ONLY_WITH = {
     "clipboard": re.compile(r'class="highlight"'),
     "copybutton": re.compile(r'class="highlight"'),
     "fontawesome": re.compile("^never"),
+    "bootstrap": re.compile("^never"),
 }
-# Classes that scripts put together from parts.
-FROM_PARTS = {"bs-tooltip-auto", "bs-popover-auto"}
+# What Bootstrap's script does, a browser does by itself: its menu, its tips.
+BY_ITSELF = {
+    'data-bs-toggle="dropdown" aria-expanded="false"': 'popovertarget="menu"',
+    ' class="dropdown-menu"': ' class="dropdown-menu" id="menu" popover',
+    "data-bs-title=": "title=",
+}
 FILE_TAG = re.compile(
     r"\s*<(?:script|link)\b[^>]*_static/[^>]*>(?:</script>)?"
 )
@@ -44,6 +50,14 @@ FONTS = """
 document.head.append(Object.assign(document.createElement("link"), {{
 rel: "preload", as: "font", crossOrigin: "",
 href: `{static}_static/${{name}}.woff2` }}))</script>"""
+SHEET = re.compile(
+    r'<link\b(?=[^>]*\brel="stylesheet")[^>]*?\bhref="([^"?]*)[^>]*>\s*'
+)
+IMPORT = re.compile(r'@import "([^"]*)";')
+# The theme lays out a whole page to see what scrolls; book.js asks less.
+TAB_STOPS = (
+    ',"complete"===document.readyState?O():window.addEventListener("load",O)'
+)
 WORD = re.compile(r"[\w-]+")
 CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
 INNER = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")
@@ -74,6 +88,9 @@ def light_page(page: str) -> str:
         uses = (u for name, u in ONLY_WITH.items() if name in file[0])
         return file[0] if all(use.search(page) for use in uses) else ""
 
+    for old, new in BY_ITSELF.items():
+        page = page.replace(old, new)
+    page = FILE_TAG.sub(loaded, page)
     first, end, rest = page.partition("</head>")
     once = VIEWPORT.search(first)
     if once:
@@ -84,12 +101,33 @@ def light_page(page: str) -> str:
         names = ["Eczar"] + ["NotoSansDevanagari"] * nepali
         fonts = FONTS.format(names=names, static=static[1])
         first = first.replace(CHARSET, CHARSET + fonts, 1)
-    head = PRELOAD.sub("", FILE_TAG.sub(loaded, first))
+    head = PRELOAD.sub("", first)
     if "searchtools.js" not in head:  # it works while the page is read
         head = SCRIPT_TAG.sub(
             "<script defer", head.replace(' defer="defer"', "")
         )
     return head + end + SEARCH_LABEL.sub(r"\1", rest)
+
+
+def with_one_sheet(page: str, folder: Path) -> str:
+    """Write the style sheets of a page in `folder` as one: nothing is drawn
+    before they have come, and each would come for itself."""
+    links = SHEET.findall(page)
+    if not links or "{{" in links[0]:  # a part of a page, or a template
+        return page
+    text = "".join(sheet_text(folder / link) for link in links)
+    root = links[0].partition("_static/")[0]
+    name = f"_static/{md5(text.encode()).hexdigest()[:8]}.css"
+    (folder / root / name).write_text(text, "utf8")
+    start = SHEET.search(page).start()
+    one = f'<link rel="stylesheet" href="{root}{name}">\n'
+    return page[:start] + one + SHEET.sub("", page[start:])
+
+
+def sheet_text(sheet: Path) -> str:
+    """Read a style sheet with those that it asks for."""
+    text = sheet.read_text("utf8")
+    return IMPORT.sub(lambda found: sheet_text(sheet.parent / found[1]), text)
 
 
 def light_sheet(sheet: str, words: set[str]) -> str:
@@ -148,7 +186,7 @@ def words_used(folder: Path) -> set[str]:
     for script in folder.rglob("*.*"):
         if script.suffix in (".js", ".mjs") and script.stem != "searchindex":
             words.update(WORD.findall(script.read_text("utf8")))
-    return words | FROM_PARTS
+    return words
 
 
 def with_icons(page: str, icons: dict[str, re.Match]) -> str:
@@ -187,14 +225,21 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
     for page in folder.rglob("*.html"):
         text = with_icons(page.read_text("utf8"), icons)
         page.write_text(light_page(text), "utf8")
-    for script in static.glob(f"{ICON_SCRIPT}*"):
-        script.unlink()
+    for name in (ICON_SCRIPT, "scripts/bootstrap.js"):
+        for script in static.glob(f"{name}*"):
+            script.unlink()
     shutil.rmtree(static / ICON_FONTS)
     for source_map in folder.rglob("*.map"):
         source_map.unlink()
     words = words_used(folder)
     for sheet in folder.rglob("*.css"):
         sheet.write_text(light_sheet(sheet.read_text("utf8"), words), "utf8")
+    for page in folder.rglob("*.html"):
+        text = with_one_sheet(page.read_text("utf8"), page.parent)
+        page.write_text(text, "utf8")
+    theme = static / "scripts/pydata-sphinx-theme.js"
+    before, after = theme.read_text("utf8").split(TAB_STOPS)
+    theme.write_text(before + after, "utf8")
 
 
 def setup(app: Sphinx) -> dict:

@@ -7,7 +7,7 @@ and what judges a typed shape.
 
 What a letter means stands in book/notation.md, its size in the running
 example in book/shapes.json. A page from a disk may not load modules, so each
-script is put into one; that of a panel is fetched when the page stands, so
+script is put into one; that of a panel is fetched when the page is drawn, so
 that nobody waits for it.
 """
 
@@ -37,8 +37,9 @@ STYLE = FOLDER / "explorer.css"
 FILES = {x.stem: x for y in (FOLDER, STATIC) for x in y.glob("*.mjs")}
 NO_PAGE = "\nif (!globalThis.document) return;\n"  # a worker has none
 FETCH = """\
-addEventListener("load", () => document.head.append(Object.assign(
-document.createElement("script"), {{ src: "{}" }})));"""
+addEventListener("load", () => requestAnimationFrame(() => setTimeout(() =>
+document.head.append(Object.assign(document.createElement("script"),
+{{ src: "{}" }})))));"""
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
 CARD_KEYS = "dims layers steps parameters cache"  # of a card

@@ -1,10 +1,13 @@
 // Light or dark: the reader's choice, or else the system's. Said here, before
-// the page is drawn, so that nothing flashes.
+// the page is drawn, so that nothing flashes. And whether one comes to the top
+// of a page: who comes back is led to where they were (book.css).
 {
   const root = document.documentElement.dataset;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   root.mode ||= "auto";
   root.theme ||= dark ? "dark" : "light";
+  const [visit] = performance.getEntriesByType("navigation");
+  if (!location.hash && visit?.type === "navigate") root.at = "top";
 }
 
 // What opens a part of the contents has no name of its own.
@@ -13,6 +16,18 @@ document.addEventListener("DOMContentLoaded", () => {
     const link = summary.closest("li")?.querySelector("a");
     summary.ariaLabel = `Pages below ${link?.textContent.trim()}`;
   }
+});
+
+// What scrolls sideways can be reached from the keyboard. It is measured when
+// it comes into view: the rest of a page is not laid out before.
+document.addEventListener("DOMContentLoaded", () => {
+  const scrolling = new ResizeObserver(parts => {
+    for (const { target } of parts) {
+      target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+    }
+  });
+  const parts = "pre, .cell_output > .output, .pst-scrollable-table-container";
+  document.querySelectorAll(parts).forEach(part => scrolling.observe(part));
 });
 
 // Chromium may keep the boxes that it drew before the font came. What is put

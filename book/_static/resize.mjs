@@ -136,6 +136,12 @@ function table(titles, bodies) {
   return found;
 }
 
+/** Write a table when its fold is opened. */
+function inFold(fold, write) {
+  let written = null;
+  updates.push([fold, () => { written ??= fold.appendChild(write()); }]);
+}
+
 /** Say of which part a line is: a block of a stack, or the first name. */
 function partOf({ path }) {
   return path.match(/^[^*]*\*/)?.[0] ?? path.match(/^(en|de)coder\.norm/)?.[0]
@@ -177,10 +183,13 @@ function showParts() {
       const inside = (line) => key && partOf(line) === key;
       Object.keys(KINDS).forEach((kind, i) => say(sums.children[i], share(kind, every, inside)));
     }]);
-    const bodies = runsOf(steps, block ? sublayerOf : () => "").map((run) => bodyOf(run, key, fold));
-    const all = table(["step", "shape", "FLOPs"], bodies);
-    if (block) all.prepend(element("caption", "", "One block:"));
-    fold.append(summary, all);
+    fold.append(summary);
+    inFold(fold, () => {
+      const runs = runsOf(steps, block ? sublayerOf : () => "");
+      const all = table(["step", "shape", "FLOPs"], runs.map((run) => bodyOf(run, key, fold)));
+      if (block) all.prepend(element("caption", "", "One block:"));
+      return all;
+    });
     fold.addEventListener("toggle", show);
     return fold;
   }), outside);
@@ -256,8 +265,14 @@ function shapeOf(shape, fold) {
   return found;
 }
 
-/** Show every parameter: its name, its shape, how often, how many numbers. */
+/** Show every parameter. */
 function showParameters() {
+  page.parameters.querySelector("table")?.remove();
+  inFold(page.parameters, tableOfParameters);
+}
+
+/** List each: its name, its shape, how often, how many numbers. */
+function tableOfParameters() {
   const fold = page.parameters;
   const body = element("tbody");
   for (const line of costs.lines.parameters) {
@@ -275,8 +290,7 @@ function showParameters() {
       say(all, (inside ? `${line.counted(every)} × ` : "") + count(line.once(every)));
     }]);
   }
-  fold.querySelector("table")?.remove();
-  fold.append(table(["parameter", "shape", "numbers"], [body]));
+  return table(["parameter", "shape", "numbers"], [body]);
 }
 
 /** Fetch the cards of the atlas. */

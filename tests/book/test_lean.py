@@ -1,6 +1,8 @@
 """What the extensions make of pages: icons, formulas, and no more than a page
 uses."""
 
+import re
+
 import formulas
 import lean
 
@@ -74,7 +76,7 @@ PAGE = """<head><meta charset="utf-8" /><meta name="viewport" content="a">
 <script src="_static/clipboard.min.js"></script>
 <script src="_static/doctools.js"></script>
 <script src="_static/book.js"></script></head>
-<body>{}</body>"""
+<body>{}<script src="_static/scripts/bootstrap.js?v=5"></script></body>"""
 
 
 def test_a_page_loads_what_it_uses_beside_its_text():
@@ -82,8 +84,30 @@ def test_a_page_loads_what_it_uses_beside_its_text():
     assert page.count("viewport") == 1
     assert "preload" not in page
     assert "fontawesome" not in page
+    assert "bootstrap" not in page
     assert "clipboard" not in page
     assert '<script defer src="_static/doctools.js">' in page
     assert '<script src="_static/book.js">' in page
     code = lean.light_page(PAGE.format('<div class="highlight"></div>'))
     assert '<script defer src="_static/clipboard.min.js">' in code
+
+
+def test_the_sheets_of_a_page_come_as_one_in_their_order(tmp_path):
+    styles = tmp_path / "_static" / "styles"
+    styles.mkdir(parents=True)
+    (tmp_path / "book").mkdir()
+    (styles / "a.css").write_text('@import "../first.css"; a {}')
+    (tmp_path / "_static" / "first.css").write_text("first {}")
+    (tmp_path / "_static" / "b.css").write_text("b {}")
+    links = (
+        '<link href="../_static/styles/a.css?v=1" rel="stylesheet" />\n'
+        '<link rel="icon" href="../_static/favicon.svg"/>\n'
+        '<link rel="stylesheet" type="text/css" href="../_static/b.css" />'
+    )
+    made = lean.with_one_sheet(f"<head>{links}</head>", tmp_path / "book")
+    one = re.findall('<link rel="stylesheet" href="([^"]*)">', made)
+    assert made.count("stylesheet") == len(one) == 1
+    assert "favicon" in made
+    text = (tmp_path / "book" / one[0]).resolve().read_text()
+    assert text.split() == "first {} a {}b {}".split()
+    assert lean.with_one_sheet("<p>", tmp_path) == "<p>"
