@@ -20,10 +20,9 @@ TOOLS = Path(__file__).parent
 HTML_FOLDER = "../html"  # the built book, seen from the page
 INDEX = "genindex"
 COVER = '.figure[aria-label^="cross[0, 1]"]'
-# What only a screen needs, and code that the pages fold away.
+# What only a screen needs, beside what book.css hides on paper.
 LEFT_OUT = (
-    ".headerlink, .colab, .genindex-jumpbox, .prev-next-footer, footer, "
-    "details.above-input, .panel, noscript"
+    ".headerlink, .genindex-jumpbox, .prev-next-footer, footer, noscript"
 )
 WITH_IDS = "aria-labelledby", "aria-describedby", "for"
 SOLUTION = "A solution"
@@ -35,6 +34,7 @@ TEMPLATE = """\
 <meta charset="utf-8">
 <title>{title}</title>
 <link rel="stylesheet" href="{html}/_static/pygments.css">
+<link rel="stylesheet" href="{html}/_static/trace.css">
 <link rel="stylesheet" href="{html}/_static/book.css">
 <link rel="stylesheet" href="{html}/_static/card.css">
 <style>

@@ -32,11 +32,17 @@ FILL = """numbers => document.querySelectorAll(".numbered").forEach(link => {
 WIDE = 210 - 2 * 25  # millimetres between the margins that print.css leaves
 PIXEL = 25.4 / 96
 # The innermost of what is wide, and what hides some of itself.
-TOO_WIDE = """wide => [...document.querySelectorAll("body :not(svg *)")]
+TOO_WIDE = """wide => [...document.querySelectorAll(
+    "body :not(svg *, div.figure)")]
     .filter(one => one.getBoundingClientRect().right > wide + 1
         || one.matches("pre, table") && one.scrollWidth > one.clientWidth + 1)
     .filter((one, _, all) => !all.some(o => o !== one && one.contains(o)))
     .map(one => one.textContent.trim().slice(0, 60))"""
+EMPTY = """() => [...document.querySelectorAll(".figure")]
+    .filter(one => one.checkVisibility())
+    .filter(one => ![...one.querySelectorAll("path")]
+        .some(part => part.checkVisibility()))
+    .map(one => one.ariaLabel)"""
 DEAD = """() => [...document.querySelectorAll('a[href^="#"]')]
     .filter(link => !document.getElementById(decodeURI(link.hash.slice(1))))
     .map(link => `${link.textContent} (${link.hash})`)"""
@@ -76,7 +82,8 @@ def faults(page: Page, pdf: Path) -> list[str]:
     """List what is wrong with a book: with its page, or as printed."""
     reader = PdfReader(pdf)
     return [
-        *too_wide(page),
+        *too_wide(page, WIDE),
+        *empty_figures(page),
         *dead_links(page, reader),
         *empty_pages(reader),
         *cut_figures(reader),
@@ -92,12 +99,18 @@ def page_numbers(pdf: Path) -> dict[str, int]:
     }
 
 
-def too_wide(page: Page) -> Iterator[str]:
+def too_wide(page: Page, millimetres: float) -> Iterator[str]:
+    """Find what is wider than the paper has room for, and hides some of it."""
     page.emulate_media(media="print")
-    wide = round(WIDE / PIXEL)
+    wide = round(millimetres / PIXEL)
     page.set_viewport_size({"width": wide, "height": 900})
     for words in page.evaluate(TOO_WIDE, wide):
         yield f"too wide for the paper: {words!r}"
+
+
+def empty_figures(page: Page) -> Iterator[str]:
+    for words in page.evaluate(EMPTY):
+        yield f"a figure is empty: {words}"
 
 
 def dead_links(page: Page, reader: PdfReader) -> Iterator[str]:

@@ -3,15 +3,12 @@ readable, usable by all; and what a reader does with a chapter."""
 
 import base64
 import gzip
-import io
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pdf
 import pytest
 from playwright.sync_api import Page, expect
-from pypdf import PdfReader
 
 from tests.helpers.browser import (
     CHAPTERS,
@@ -171,24 +168,6 @@ def test_the_web_font_draws_what_the_font_of_the_figures_draws(visit):
     assert others == []
 
 
-def printed(view: View) -> PdfReader:
-    """A page as its reader prints it, with all that folds closed."""
-    close = "all => all.forEach(one => one.open = false)"
-    view.page.eval_on_selector_all("article details", close)
-    return PdfReader(io.BytesIO(view.page.pdf(tagged=True)))
-
-
-def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
-    dark, light = (printed(visit(CHAPTERS[6], s)) for s in ("dark", "light"))
-    drawn = [
-        [p.get_contents().get_data() for p in b.pages] for b in (dark, light)
-    ]
-    assert drawn[0] == drawn[1]
-    text = " ".join(sheet.extract_text() for sheet in light.pages)
-    assert list(pdf.cut_figures(light)) == []
-    assert "Show the setup" not in text
-
-
 @each_chapter
 def test_the_switch_changes_the_colours_of_every_figure(opened):
     page = opened.page
@@ -214,9 +193,3 @@ def test_every_shape_that_a_chapter_asks_for_is_right(opened):
         form.locator("input").fill(sizes)
         form.locator("input").press("Enter")
         expect(form.get_by_role("status")).to_contain_text("Right: ")
-
-
-def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
-    page = visit(CHAPTERS[6], "dark").page
-    page.pdf()
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
