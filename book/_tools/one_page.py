@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup, SoupStrainer, Tag
 TOOLS = Path(__file__).parent
 HTML_FOLDER = "../html"  # the built book, seen from the page
 INDEX = "genindex"
-COVER = '.figure[aria-label^="cross[0, 1]"]'
+COVER = '.figure[aria-label^="cross-attention, head 1"]'
 # What only a screen needs, beside what book.css hides on paper.
 LEFT_OUT = (
     ".headerlink, .genindex-jumpbox, .prev-next-footer, footer, noscript"
@@ -84,7 +84,7 @@ def as_one_page(root: Path) -> str:
         language=config["sphinx"]["config"]["language"],
         licence=config["html"]["extra_footer"],
         home=escape(config["repository"]["url"]),
-        cover=next(filter(None, covers), ""),
+        cover=next(filter(None, covers)),
         html=HTML_FOLDER,
         css=(TOOLS / "print.css").read_text("utf8"),
         js=(TOOLS / "print.js").read_text("utf8"),

@@ -45,7 +45,7 @@ PAGES = {
         <details class="above-input">hidden code</details>
         <section id="where"><h2>Where one is</h2><p>मुख खाली थिएन ।</p>
         </section>"""
-    + FIGURE.format("A square", 90),
+    + FIGURE.format("cross-attention, head 1", 90),
     "part/two": """
         <h1>Two, of which the title is so long that it takes
         a second line of the page and of this file</h1>
