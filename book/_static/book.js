@@ -18,12 +18,14 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// What scrolls sideways can be reached from the keyboard. It is measured when
-// it comes into view: the rest of a page is not laid out before.
+// What scrolls can be reached from the keyboard. It is measured when it is laid
+// out, and not before.
 document.addEventListener("DOMContentLoaded", () => {
   const scrolling = new ResizeObserver(parts => {
-    for (const { target } of parts) {
-      target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+    for (const { target: part } of parts) {
+      const scrolls = part.scrollWidth > part.clientWidth
+        || part.scrollHeight > part.clientHeight;
+      part.tabIndex = scrolls ? 0 : -1;
     }
   });
   const parts = "pre, .cell_output > .output, .pst-scrollable-table-container";

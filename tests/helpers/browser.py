@@ -88,10 +88,12 @@ def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:
 
 
 def open_page(reader: BrowserContext, page: str) -> View:
-    """Open a page of the book and wait until it stands."""
+    """Open a page of the book and wait until it stands, laid out to its end
+    as for one who has read it."""
     view = View(reader.new_page())
     listen(view)
     view.page.goto(f"{HTML.as_uri()}/{page}")
+    view.page.evaluate("document.documentElement.removeAttribute('data-at')")
     view.ready()
     return view
 
