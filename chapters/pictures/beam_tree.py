@@ -11,8 +11,6 @@ from pictures.canvas import WIDEST, Canvas
 from tformer_lite.decoding.search import Beams, follow
 from tformer_lite.drawing.surface.matrix import number, visible
 from tformer_lite.drawing.surface.page import (
-    SIZE,
-    SMALL,
     Place,
     Style,
     text_width,
@@ -172,7 +170,7 @@ class Tree(Canvas):
         self.lit = set(self.ends[0].path())
         self.steps = max(node.step for node in says)
         self.wide = 8 + max(
-            text_width(line, SMALL if i else SIZE, "normal" if i else "bold")
+            text_width(line, weight="normal" if i else "bold")
             for lines in says.values()
             for i, line in enumerate(lines)
         )
