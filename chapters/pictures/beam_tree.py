@@ -33,7 +33,7 @@ __all__ = ["beam_tree"]
 
 LEAST_CHANCE = 0.005  # a dropped beginning less likely than that is not noted
 RIVER = 15  # how wide the line of a certain beginning is
-HIGH, STEP, ASIDE = 42, 60, 110  # a word's box; to the next below and beside
+HIGH, STEP, ASIDE = 46, 64, 110  # a word's box; to the next below and beside
 
 
 def beam_tree(

@@ -138,5 +138,5 @@ def draw_headings(
         (TABLE + WIDE / 2, table, "VC", shape),
         (ROWS + WIDE / 2, f"{table}[{ids}]", "SC", (s, shape[1])),
     ):
-        page.bold(x, -48, name, 96, size=SIZE)
+        page.bold(x, -48, name, 84, size=SIZE)
         page.shape(x, -24, letters, sizes)
