@@ -55,7 +55,7 @@ SHORT_LABELS = {
 LINE_TITLE, LINE_HIGH = 16, 72  # heights: a line's title, and a line
 # Of a box, a shape, a row, a name.
 BOX, SHAPE_ROW, STEP, NAME_ROW = 32, 30, 54, 12
-BOX_GAP, EDGE_WIDTH, LINE = 3, 2.5, 13  # between boxes; in them; a line
+BOX_GAP, EDGE_WIDTH, LABEL_ROW = 3, 2.5, 13  # between boxes; in them
 SUM = 5.5  # radius of a sum
 FREE: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
 HERE: Style = {"fc": HIGHLIGHT[0], "ec": RIM[0], "lw": 2}
@@ -258,7 +258,7 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
         else:
             page.box(box, **style)
         for i, line in enumerate(lines):
-            y = row.middle + LINE * (i + 0.5 - len(lines) / 2)
+            y = row.middle + LABEL_ROW * (i + 0.5 - len(lines) / 2)
             page.write(x, y, line)
     for (left, _, wide, _), (to, *_) in pairwise(row.boxes.values()):
         ends = (left + wide, row.middle), (to, row.middle)
