@@ -11,8 +11,6 @@ from pictures.canvas import WIDEST, Canvas
 from tformer_lite.decoding.search import Beams, follow
 from tformer_lite.drawing.surface.matrix import number, visible
 from tformer_lite.drawing.surface.page import (
-    SIZE,
-    SMALL,
     Place,
     Style,
     text_width,
@@ -35,7 +33,7 @@ __all__ = ["beam_tree"]
 
 LEAST_CHANCE = 0.005  # a dropped beginning less likely than that is not noted
 RIVER = 15  # how wide the line of a certain beginning is
-HIGH, STEP, ASIDE = 42, 60, 110  # a word's box; to the next below and beside
+HIGH, STEP, ASIDE = 46, 64, 110  # a word's box; to the next below and beside
 
 
 def beam_tree(
@@ -172,7 +170,7 @@ class Tree(Canvas):
         self.lit = set(self.ends[0].path())
         self.steps = max(node.step for node in says)
         self.wide = 8 + max(
-            text_width(line, SMALL if i else SIZE, "normal" if i else "bold")
+            text_width(line, weight="normal" if i else "bold")
             for lines in says.values()
             for i, line in enumerate(lines)
         )

@@ -11,7 +11,6 @@ from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import labels_for
 from tformer_lite.drawing.surface.page import (
     SIZE,
-    SMALL,
     Box,
     Place,
     Style,
@@ -31,10 +30,10 @@ __all__ = ["blocks"]
 WORDS, CHANNELS = 20, 64  # so many have room
 RULE = "a tensor of addresses, such as torch.arange(24).view(2, 12)"
 CELL, HIGH, LOW = 24, 20, 14  # how wide and high elements are, and many
-FEW, DIGIT = 4, 13  # words; how wide an element with room for digits is
+FEW, DIGIT = 4, 16  # words; how wide an element with room for digits is
 GAP, APART, ARROW = 24, 8, 30  # between panels, heads, and lines of panels
 LINE, HEAD = 14, 46  # a line of a title; the name of a head
-HEADS: Style = {"size": SMALL, "color": AXES["H"][1][0]}
+HEADS: Style = {"size": SIZE, "color": AXES["H"][1][0]}
 
 
 def blocks(
@@ -191,7 +190,7 @@ class Blocks(Canvas):
         self.letters = axes.split()
         self.high = HIGH if first.size[0] <= FEW else LOW
         labels = [x.label(row) for x in panels for y in x.groups for row in y]
-        self.names = 10 + min(80, max(text_width(x, SMALL) for x in labels))
+        self.names = 10 + min(80, max(text_width(x) for x in labels))
         counts = range(len(below), 1, -1)
         beside = next((n for n in counts if self.fit(below, n)), 1)
         rooms = [self.room(panel, beside) for panel in below]
@@ -290,7 +289,7 @@ def draw_cells(page: Blocks, panel: Elements, group: Tensor, box: Box) -> None:
             if page.cell >= DIGIT:
                 x = left + page.cell * (j + 0.5)
                 y = top + page.high * (i + 0.5)
-                page.write(x, y, str(channel), size=9)
+                page.write(x, y, str(channel))
 
 
 def draw_row_names(

@@ -1,6 +1,5 @@
 """How broadcasting repeats small masks until they fit each other."""
 
-import math
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -12,7 +11,6 @@ from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import labels_for
 from tformer_lite.drawing.surface.page import (
     SIZE,
-    SMALL,
     Box,
     text_width,
 )
@@ -23,7 +21,7 @@ __all__ = ["broadcast"]
 
 MOST_PLACES = (4, 1, 20, 20)  # sentences, heads and positions that have room
 CELL, SIGN, APART = 16, 24, 10  # a cell; room for & and =; from masks down
-NOTE = "outlined: stored · dotted: repeated, never stored · hatched: hidden"
+NOTE = "outlined: stored · dotted: repeated, never stored", "hatched: hidden"
 
 
 def broadcast(
@@ -106,10 +104,10 @@ def masks_text(panels: list[Mask]) -> str:
 def draw_masks(panels: list[Mask], words: list[list[str]]) -> Canvas:
     """Draw masks side by side, and the words at the right."""
     page, (n, _, t, s) = Canvas(), panels[-1].every.shape
-    longest = max(text_width(word, SMALL) for row in words for word in row)
+    longest = max(text_width(word) for row in words for word in row)
     room = WIDEST - min(60, longest) - 10 - SIGN * (len(panels) - 1)
-    cell = min(CELL, room / len(panels) / s)
-    wide, down = cell * s, cell * t + APART
+    wide = min(CELL, room / len(panels) / s) * s
+    down = CELL * t + APART
     signs = ["&"] * (len(panels) - 2) + ["=", ""]
     for i, (panel, sign) in enumerate(zip(panels, signs)):
         left, shape = i * (wide + SIGN), panel.stored.shape
@@ -117,15 +115,16 @@ def draw_masks(panels: list[Mask], words: list[list[str]]) -> Canvas:
         letters = [x if size > 1 else "1" for x, size in zip("BHTT", shape)]
         page.shape(left + wide / 2, -22, letters, shape)
         for sentence in range(n):
-            box = left, down * sentence, wide, cell * t
+            box = left, down * sentence, wide, CELL * t
             draw_share(page, panel, sentence, box)
         page.bold(left + wide + SIGN / 2, (down * n - APART) / 2, sign)
     right = len(panels) * (wide + SIGN) - SIGN + 6
     for sentence, row in enumerate(words):
-        for i in range(0, t, math.ceil(10.5 / cell)):
-            y = down * sentence + cell * (i + 0.5)
-            page.word(right, y, row[i], 60, ha="left", size=9.5)
-    page.note(0, down * n + 6, NOTE, ha="left", size=9)
+        for i, word in enumerate(row):
+            y = down * sentence + CELL * (i + 0.5)
+            page.word(right, y, word, 60, ha="left")
+    for i, line in enumerate(NOTE):
+        page.note(0, down * n + 6 + 14 * i, line, ha="left")
     return page
 
 
@@ -139,16 +138,16 @@ def draw_share(page: Canvas, panel: Mask, sentence: int, box: Box) -> None:
     if sentence < n:
         hidden[:t, :s] = False  # is drawn with what is stored
     page.hatch(
-        (left + cell * j, top + cell * i, cell, cell)
+        (left + cell * j, top + CELL * i, cell, CELL)
         for i, j in hidden.nonzero().tolist()
     )
     page.rectangle(box, fill=False, ec=GREY[0], lw=0.9, ls=":")
     if sentence >= n:
         page.arrow((middle, top - APART - 6), (middle, top + 10), zorder=3)
         return
-    stored, own = panel.stored[sentence, 0], (left, top, cell * s, cell * t)
+    stored, own = panel.stored[sentence, 0], (left, top, cell * s, CELL * t)
     page.cells(own, stored.float(), KINDS["mask"], (0, 1), ~stored)
     page.rectangle(own, fill=False, ec=INK[0], lw=1.5, zorder=3)
-    if cell * t < high:
-        start, end = (middle, top + cell * t + 3), (middle, top + high - 3)
+    if CELL * t < high:
+        start, end = (middle, top + CELL * t + 3), (middle, top + high - 3)
         page.arrow(start, end, zorder=3)

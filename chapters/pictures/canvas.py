@@ -13,7 +13,6 @@ from tformer_lite.drawing.surface.page import (
     HALF,
     NAME,
     PANEL,
-    SMALL,
     Box,
     Page,
     crop,
@@ -28,9 +27,8 @@ from tformer_lite.drawing.surface.palette import (
 )
 from tformer_lite.drawing.surface.picture import Picture
 
-WIDEST = PANEL  # pixels: what a phone shows is what a wide page shows
+WIDEST = PANEL - 4  # pixels, within the edge that `crop` leaves
 BESIDE = HALF  # where two stand beside each other on a wide page
-TINY = 9  # the smallest letters
 
 
 class Canvas(Page):
@@ -53,8 +51,7 @@ class Canvas(Page):
     ) -> None:
         """Write a word, cut where it has no room; what fills up is grey."""
         colour = (GREY if word == "[PAD]" else INK)[0]
-        style = {"size": SMALL, "color": colour} | style
-        self.write(x, y, ellipsize(word, room, size=SMALL), **style)
+        self.write(x, y, ellipsize(word, room), **{"color": colour} | style)
 
     def scores(self, box: Box, values: Tensor, limit: float) -> None:
         """Draw cells, white where a number is 0."""
@@ -70,7 +67,7 @@ class Canvas(Page):
         ax.set_axis_on()
         ax.patch.set_visible(False)
         ax.spines[:].set_visible(False)
-        ax.tick_params(length=0, labelsize=SMALL, colors=INK[0])
+        ax.tick_params(length=0, colors=INK[0])
         return ax
 
     def picture(self, text: str, *beside: "Canvas") -> Picture:

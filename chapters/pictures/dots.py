@@ -5,14 +5,14 @@ from collections.abc import Collection, Mapping
 
 from matplotlib.axes import Axes
 
-from pictures.canvas import TINY, Canvas
-from tformer_lite.drawing.surface.page import Style, text_width
+from pictures.canvas import WIDEST, Canvas
+from tformer_lite.drawing.surface.page import SIZE, Style, text_width
 from tformer_lite.drawing.surface.palette import EDGE, INK, PAPER
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["dots"]
 
-LINE, STEP, ROOM = 14, 24, 204  # a row; a column at most; all the columns
+LINE, STEP = 14, 24  # a row; a column at most
 KEY = {True: "the only one", False: "one of several"}
 Marks = Mapping[str, list[str]]
 
@@ -66,22 +66,21 @@ def draw_dots(
     for row in rows:
         y += 2.3 if row in titles else 1
         ys[row] = y
-    wide, high = min(STEP, ROOM / n) * n, LINE * (y + 1)
+    left = -4 - max(map(text_width, rows))
+    wide, high = min(STEP * n, WIDEST + left), LINE * (y + 1)
     ax = page.chart((0, 0, wide, high))
     ax.set(xlim=(-0.5, n - 0.5), ylim=(y + 0.5, -0.5), axisbelow=True)
-    tilted: Style = {"rotation": 60, "rotation_mode": "anchor", "ha": "left"}
-    ax.set_xticks(range(n), columns, size=TINY, **tilted)
-    ax.set_yticks([*ys.values()], ys, size=TINY)
+    ax.set_xticks(range(n), columns, rotation=90)
+    ax.set_yticks([*ys.values()], ys)
     ax.xaxis.tick_top()
     ax.grid(color=EDGE[0], lw=0.7)
     draw_spots(ax, rows, [*columns], ys)
-    left = -4 - max(text_width(row, TINY) for row in rows)
     for row, title in titles.items():
-        page.bold(left, LINE * (ys[row] - 0.6), title, ha="left", size=TINY)
-    page.note(-4, high + 9, "in all", ha="right", size=TINY)
+        page.bold(left, LINE * (ys[row] - 0.6), title, ha="left", size=SIZE)
+    page.note(-4, high + 9, "in all", ha="right")
     for i, count in enumerate(columns.values()):
-        lower = high + 9 + 10 * (i % 2) * (n > 12)
-        page.write(wide * (i + 0.5) / n, lower, str(count), size=TINY)
+        lower = high + 9 + 12 * (i % 2) * (n > 12)
+        page.write(wide * (i + 0.5) / n, lower, str(count))
     return page
 
 
@@ -101,4 +100,4 @@ def draw_spots(
         ax.plot(*(zip(*spots) if spots else ([], [])), label=label, **style)
     key: Style = {"loc": "lower right", "bbox_to_anchor": (0, 1)}
     key |= {"frameon": False, "markerfirst": False, "handletextpad": 0.2}
-    ax.legend(fontsize=TINY, labelcolor=INK[0], **key)
+    ax.legend(labelcolor=INK[0], **key)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface import matrix
-from tformer_lite.drawing.surface.page import SIZE, SMALL, Style, text_width
+from tformer_lite.drawing.surface.page import SIZE, Style, text_width
 from tformer_lite.drawing.surface.palette import INK, LINE, PAPER, RIM
 from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.model.checks import check_ids
@@ -102,7 +102,7 @@ def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
     if table.shape[1] > CHANNELS:
         cut = f"the first {CHANNELS} channels"
         page.note(TABLE, high + 4, cut, ha="left")
-    style: Style = {"ha": "right", "color": RIM[0], "size": SMALL}
+    style: Style = {"ha": "right", "color": RIM[0], "size": SIZE}
     page.bold(ROWS + WIDE, high + 18, shared_text(pairs), **style)
     draw_headings(page, names, len(pairs), table.shape)
     return page
@@ -119,8 +119,8 @@ def draw_fetch(
     """Draw an id in a box, its word before it, and curves from there to its
     row of the table, and on to where it is fetched."""
     style: Style = {"ec": (RIM if shared else LINE)[0], "lw": 1 + 0.8 * shared}
-    wide = max(30, text_width(str(id_), SMALL) + 8)
-    left = TABLE - text_width(str(id_), SMALL) - 8
+    wide = max(30, text_width(str(id_)) + 8)
+    left = TABLE - text_width(str(id_)) - 8
     page.wire((0, y), (left, row), zorder=1 + shared, **style)
     page.wire((TABLE + WIDE, row), (ROWS, y), zorder=1 + shared, **style)
     page.box((-wide, y - HIGH / 2, wide, HIGH), fc=PAPER[0], **style)
@@ -138,5 +138,5 @@ def draw_headings(
         (TABLE + WIDE / 2, table, "VC", shape),
         (ROWS + WIDE / 2, f"{table}[{ids}]", "SC", (s, shape[1])),
     ):
-        page.bold(x, -48, name, 96, size=SIZE)
+        page.bold(x, -48, name, 84, size=SIZE)
         page.shape(x, -24, letters, sizes)

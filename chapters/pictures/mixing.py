@@ -7,14 +7,14 @@ import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from pictures.canvas import TINY, Canvas, largest
+from pictures.canvas import Canvas, largest
 from tformer_lite.drawing.surface.matrix import (
     labels_for,
     number,
     table,
     with_minus,
 )
-from tformer_lite.drawing.surface.page import NAME, SMALL, Style
+from tformer_lite.drawing.surface.page import NAME, Style
 from tformer_lite.drawing.surface.palette import (
     AROUND_ZERO,
     EDGE,
@@ -26,7 +26,7 @@ from tformer_lite.rounding import first_largest
 
 __all__ = ["one_query"]
 
-ROOM, STEP, DIGITS = 248, 40, 28  # all words; one at most; one with digits
+ROOM, STEP, DIGITS = 294, 40, 36  # all words; one at most; one with digits
 SCORES, WEIGHTS, CELL, CELLS = 64, 44, 19, 160  # heights
 
 
@@ -124,10 +124,11 @@ def draw_query(query: Query) -> Canvas:
     for name, (high, gap, draw) in steps.items():
         ax = page.chart((0, top, wide, high))
         ax.set(xlim=(-0.5, n - 0.5), ylim=(0, 1), xticks=[], yticks=[])
-        page.bold(-8, top + high / 2, name, ha="right", size=SMALL)
+        side = wide + 6, top + high / 2
+        page.write(*side, name, ha="left", weight="bold")
         draw(query, ax, wide >= DIGITS * n)
         top += high + gap
-    page.note(wide + 6, top - 26 - WEIGHTS / 2, "sum 1", ha="left")
+    page.note(wide + 6, top - 12 - WEIGHTS / 2, "sum 1", ha="left")
     draw_weighted_values(page, query, wide / n, top)
     return page
 
@@ -145,7 +146,7 @@ def draw_scores(query: Query, ax: Axes, room: bool) -> None:
     ax.set_ylim(min(-1e-9, *finite), max(0, *finite))
     bars = ax.bar(range(len(finite)), finite, **style)
     written = digits(query.scores, room)
-    labels = ax.bar_label(bars, written, size=TINY, padding=2)
+    labels = ax.bar_label(bars, written, padding=2)
     ax.axhline(0, color=EDGE[0], lw=0.8)
     turn: Style = {"rotation": 60, "ha": "left", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(finite)), query.words, **turn)
@@ -167,7 +168,7 @@ def draw_mask(query: Query, ax: Axes, room: bool) -> None:
     ax.bar(places, 1, width=0.8, **style)
     middle: Style = {"ha": "center", "va": "center", "color": GREY[0]}
     for i, seen in enumerate(query.mask):
-        ax.text(i, 0.45, "0" if seen else "−∞", size=SMALL, **middle)
+        ax.text(i, 0.45, "0" if seen else "−∞", **middle)
 
 
 def draw_weights(query: Query, ax: Axes, room: bool) -> None:
@@ -177,7 +178,7 @@ def draw_weights(query: Query, ax: Axes, room: bool) -> None:
     ax.bar(places, 1, fill=False, **style)
     weights = query.weights.tolist()
     ax.bar(places, weights, color=AROUND_ZERO.light[-1], **style)
-    ax.set_xticks(places, digits(query.weights, room), size=TINY)
+    ax.set_xticks(places, digits(query.weights, room))
     ax.get_xticklabels()[query.best].set_fontweight("bold")
 
 
@@ -188,15 +189,15 @@ def draw_weighted_values(
     d, n = query.shares.shape
     cell, limit = min(CELL, CELLS / d), largest(query.output, query.shares)
     middle, right = top + cell * d / 2, step * n + 20
-    columns = [(step * i + 1, step - 2) for i in range(n)] + [(right, 32)]
+    columns = [(step * i + 1, step - 2) for i in range(n)] + [(right, DIGITS)]
     for (left, wide), values in zip(columns, [*query.shares.T, query.output]):
         page.scores((left, top, wide, cell * d), values[:, None], limit)
-        room = cell > 14 and wide > DIGITS
+        room = cell > 14 and wide > DIGITS - 3
         for i, text in enumerate(digits(values, room)):
             y = top + cell * (i + 0.5)
-            page.write(left + wide / 2, y, text, size=TINY)
-    page.frame((right - 2, top - 2, 36, cell * d + 4))
-    page.bold(-8, middle - 7, "weight", ha="right", size=SMALL)
-    page.bold(-8, middle + 7, "× v", ha="right", size=SMALL)
-    page.bold(right + 16, top - 12, "output", size=SMALL)
+            page.write(left + wide / 2, y, text)
+    page.frame((right - 2, top - 2, DIGITS + 4, cell * d + 4))
+    low = top + cell * d + 12
+    page.write(step * n / 2, low, "weight × v", weight="bold")
+    page.write(right + DIGITS / 2, low, "output", weight="bold")
     page.bold(right - 10, middle, "=", size=NAME + 2)

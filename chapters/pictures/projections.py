@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface.matrix import number, table
-from tformer_lite.drawing.surface.page import SMALL
+from tformer_lite.drawing.surface.page import SIZE
 from tformer_lite.drawing.surface.palette import AXES
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
@@ -122,6 +122,6 @@ def draw_role(
         page.scores((x, y - HIGH / 2, wide, HIGH), channels[None], limit)
         name = f"{'head ' * (wide > 40)}{head}"
         place = x + wide / 2, y - HIGH / 2 - 9
-        page.bold(*place, name, size=SMALL, color=colour)
+        page.bold(*place, name, size=SIZE, color=colour)
     page.bold(ROWS, y + 22, role.name[0], ha="left")
     page.note(ROWS + 16, y + 22, ROLES[role.name], ha="left")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from statistics import mean
 from textwrap import fill
 
-from pictures.canvas import TINY, Canvas
+from pictures.canvas import Canvas
 from tformer_lite.drawing.surface.page import Style
 from tformer_lite.drawing.surface.palette import EDGE, GREY, INK, PAPER
 from tformer_lite.drawing.surface.picture import Picture, with_style
@@ -120,7 +120,7 @@ def draw_rows(title: str, rows: Rows) -> Canvas:
     ax.set(xlim=(0, 100), ylim=(len(rows) - 0.5, -0.5), axisbelow=True)
     ax.set_xticks(range(0, 101, 25))
     names = [fill(name, LETTERS) for name in rows]
-    ax.set_yticks(range(len(rows)), names, size=10.5)
+    ax.set_yticks(range(len(rows)), names)
     ax.grid(color=EDGE[0], lw=0.7)
     ax.tick_params(axis="y", pad=8)
     for y, (shares, whole) in enumerate(rows.values()):
@@ -128,10 +128,10 @@ def draw_rows(title: str, rows: Rows) -> Canvas:
         dot: Style = SPOT | {"mec": PAPER[0], "mfc": INK[0], "mew": 0.6}
         ax.plot(*spread(whole, y), **ring)
         ax.plot(*spread(shares, y), **dot)
-        mid: Style = {"va": "center", "size": 11, "weight": "bold"}
+        mid: Style = {"va": "center", "weight": "bold"}
         ax.text(107, y, percent(mean_of(shares)), **mid)
     page.bold(-120, -13, title, ha="left")
-    page.note(WIDE + 32, -13, "% right", ha="right", size=TINY)
+    page.note(WIDE + 32, -13, "% right", ha="right")
     return page
 
 

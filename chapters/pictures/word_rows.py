@@ -1,6 +1,7 @@
 """Words in a row, and below each of them what becomes of it."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from pictures.canvas import WIDEST, Canvas
 from tformer_lite.drawing.surface.page import NAME, text_width
@@ -44,17 +45,19 @@ def draw_words(
     """Draw a box for each word, and an arrow to what it becomes."""
     page = Canvas()
     left = max(text_width(name, NAME, "bold") for name in titles) + 8
-    wide = (WIDEST - left) / len(lit)
+    needs = [max(map(text_width, column)) + 6 for column in zip(*texts)]
+    spare = (WIDEST - left - sum(needs)) / len(lit)
+    ends = [*accumulate((x + spare for x in needs), initial=left)]
     for i, (name, row) in enumerate(zip(titles, texts)):
         y = i * STEP
         page.bold(0, y + HIGH / 2, name, ha="left")
         for j, word in enumerate(row):
-            x = left + j * wide
+            x, wide = ends[j], ends[j + 1] - ends[j]
             fill, edge = (HIGHLIGHT, RIM) if lit[j] else (PAPER, EDGE)
             box = x + 1, y, wide - 2, HIGH
             page.box(box, fc=fill[0], ec=edge[0])
-            page.word(x + wide / 2, y + HIGH / 2, word, wide - 4)
+            middle = x + wide / 2
+            page.word(middle, y + HIGH / 2, word, wide - 4)
             if i:
-                middle = x + wide / 2
                 page.arrow((middle, y - STEP + HIGH + 2), (middle, y - 2))
     return page

@@ -57,6 +57,9 @@ BROKEN = """
 <p style="line-height: 1.2">थिएन</p>
 <svg><path class="missing"></svg>
 <svg class="figure"></svg>
+<svg class="figure" data-panels='[{
+    "name": "narrow", "values": ["1;2"], "drawing": 0, "box": [0, 0, 27, 20]
+}]'><svg class="panel"><text y="9" font-size="10">small</text></svg></svg>
 <img alt="image" src="data:,">
 <img src="data:,">
 <p style="color: #888; background: #999">grey on grey</p>

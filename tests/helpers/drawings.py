@@ -48,7 +48,7 @@ def dark_counterparts(svg: str) -> dict[str, str]:
 @mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it
 def letter_faults(picture: Picture) -> list[str]:
     """What is wrong with the letters of a picture's panels: one is wider than
-    a phone's column; a text is below 9 pixels, or leaves the panel; two
+    a phone's column; a text is below 11 pixels, or leaves the panel; two
     overlap."""
     found = []
     for figure in picture.figures:
@@ -63,7 +63,7 @@ def letter_faults(picture: Picture) -> list[str]:
         boxes = [corners(text, canvas.get_renderer()) for text in written]
         words = [" ".join(text.get_text().split()) for text in written]
         for text, word, box in zip(written, words, boxes):
-            if text.get_size() < 9:
+            if text.get_size() < 11:
                 found.append(f"{view}{word!r} has {text.get_size()} px")
             if box.min() < -0.5 or (box > ends).any():
                 found.append(f"{view}{word!r} leaves the figure")

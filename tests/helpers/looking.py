@@ -55,6 +55,26 @@ FAULTS = {
     "a figure has no real text": """() => all(".figure")
         .filter(figure => !figure.querySelector("text"))
         .map(figure => figure.cloneNode().outerHTML)""",
+    "a letter of a figure is below 11 pixels": """() =>
+        all("article svg text")
+        .filter(text => text.checkVisibility() && !text.closest("a"))
+        .filter(text => {
+            const { a, b } = text.getScreenCTM();
+            const { fontSize } = getComputedStyle(text);
+            return parseFloat(fontSize) * Math.hypot(a, b) < 10.95;
+        })
+        .map(text => text.textContent)""",
+    "a cell of a matrix is below 14 pixels": """() =>
+        all(".figure[data-panels]").flatMap(figure =>
+            JSON.parse(figure.dataset.panels).filter(panel => {
+                const { box: [, , wide, high], drawing, values } = panel;
+                const drawn = figure.querySelectorAll(".panel")[drawing];
+                const { a, d } = drawn.getScreenCTM();
+                const columns = values[0].split(";").length;
+                return drawn.checkVisibility() && Math.min(
+                    a * wide / columns, d * high / values.length) < 13.9;
+            }))
+        .map(panel => panel.name)""",
     "an image is not described in words": """() => all("article img")
         .filter(image => !image.alt.includes(" "))
         .map(image => image.outerHTML)""",

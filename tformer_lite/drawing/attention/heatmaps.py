@@ -25,7 +25,6 @@ from tformer_lite.drawing.surface.page import (
     NAME,
     PANEL,
     SIZE,
-    SMALL,
     Box,
     Page,
     Place,
@@ -102,15 +101,13 @@ def heatmap(
 
 @dataclass(frozen=True)
 class Grid:
-    """How all panels of a picture are drawn: their cells, the size of the
-    digits in these (none: 0), the largest score that colours show, and the
-    size of the words beside."""
+    """How all panels of a picture are drawn: their cells, whether there are
+    digits in these, and the largest score that colours show."""
 
     wide: float
     high: float
-    digits: int
+    digits: bool
     most: float
-    words: int = SMALL
 
 
 def draw_matrices(
@@ -118,8 +115,7 @@ def draw_matrices(
 ) -> tuple[list[Figure], list[Box]]:
     """Draw a panel, at most so wide, for each matrix, and say where its cells
     are."""
-    letters = SIZE if matrices[0].kind == "percent" else SMALL
-    room = wide - max(row_margin(matrix, letters) for matrix in matrices)
+    room = wide - max(map(row_margin, matrices))
     grid = grid_of(matrices, room)
     heading = heading_of(matrices, room)
     figures, boxes = list[Figure](), list[Box]()
@@ -142,18 +138,16 @@ def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
     most, wide = largest_score(matrices), room / columns
     if matrices[0].kind == "percent":
         side = min(wide, LARGE)
-        digits = SIZE if text_width("100", SIZE) + 3 <= side else 0
-        return Grid(side, side, digits, most, SIZE)
+        return Grid(side, side, text_width("100") + 3 <= side, most)
     if max(rows, columns) > MOST_ROWS:
         high = min(IMAGE_HEIGHT / rows, SQUARE)
         wide = min(wide, high if rows == columns else SQUARE)
-        return Grid(wide, high, 0, most)
+        return Grid(wide, high, False, most)
     cells = {cell for m in matrices for row in m.cells for cell in row}
-    for size in 10, 9:
-        least = max(text_width(with_minus(x), size) for x in cells) + 5
-        if least <= wide:
-            return Grid(min(wide, max(least + 6, 40)), ROW_HEIGHT, size, most)
-    return Grid(min(wide, SQUARE), min(wide, SQUARE), 0, most)
+    least = max(text_width(with_minus(x)) for x in cells) + 2
+    if least <= wide:
+        return Grid(min(wide, max(least + 9, 40)), ROW_HEIGHT, True, most)
+    return Grid(min(wide, SQUARE), min(wide, SQUARE), False, most)
 
 
 def largest_score(matrices: Sequence[Matrix]) -> float:
@@ -173,15 +167,15 @@ def shape_room(matrix: Matrix) -> float:
     return shape_width(matrix.axes, tuple(matrix.values.shape))
 
 
-def row_margin(matrix: Matrix, size: int) -> float:
+def row_margin(matrix: Matrix) -> float:
     """Give the room that the words of a matrix need at its left."""
-    rows, columns = (longest(words, size) for words in matrix.labels)
-    return max(rows + 12, (columns - 10) * math.cos(TURN) - 5)
+    rows, columns = map(longest, matrix.labels)
+    return max(rows + 8, (columns - 10) * math.cos(TURN) - 5)
 
 
-def longest(words: Sequence[str], size: int) -> float:
+def longest(words: Sequence[str]) -> float:
     """Give the width of the longest word, as it is written."""
-    return min(max(text_width(word, size) for word in words), LONGEST)
+    return min(max(map(text_width, words)), LONGEST)
 
 
 @dataclass(frozen=True)
@@ -224,7 +218,7 @@ def draw_matrix(
     else:
         draw_cells(ax, matrix, grid)
     page.hatch(runs(matrix.hidden), ax)
-    label_cells(ax, matrix, (grid.wide, grid.high), grid.words)
+    label_cells(ax, matrix, (grid.wide, grid.high))
     if matrix.row is not None:
         page.frame((0, matrix.row, columns, 1), ax)
     for i, line in enumerate(head):
@@ -253,7 +247,7 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
         cbar=False,
         annot=texts if grid.digits else None,
         fmt="",
-        annot_kws={"color": INK[0], "size": grid.digits},
+        annot_kws={"color": INK[0], "size": SIZE},
         linewidths=0.6,
         linecolor=EDGE[0],
         xticklabels=False,
@@ -292,41 +286,40 @@ def runs(hidden: Tensor) -> list[Box]:
     ]
 
 
-def label_cells(ax: Axes, matrix: Matrix, cell: Place, size: int) -> None:
+def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
     """Write the words of rows and columns, each as far from the next as it
     needs; those below are turned where they would meet."""
     rows, columns = matrix.labels
-    room = longest(columns, size) + 4
+    room = longest(columns) + 4
     level = all(map(str.isdecimal, columns)) or room <= cell[0]
     room = room if level else 12
     ax.set_axis_on()
     ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
-    ax.tick_params(pad=6)
+    ax.tick_params(pad=4)
     ax.set_frame_on(max(len(rows), len(columns)) > MOST_ROWS)
-    label_axis(ax.yaxis, rows, 11 / cell[1], size)
-    label_axis(ax.xaxis, columns, room / cell[0], size)
+    label_axis(ax.yaxis, rows, 11 / cell[1])
+    label_axis(ax.xaxis, columns, room / cell[0])
     turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-    if cell[0] < 1.5 * size:  # too near: upright
+    if cell[0] < 1.5 * SIZE:  # too near: upright
         turn = {"rotation": 90}
     for text in ax.get_xticklabels():
         text.set(**({} if level else turn))
 
 
-def label_axis(axis: Axis, words: list[str], step: float, size: int) -> None:
+def label_axis(axis: Axis, words: list[str], step: float) -> None:
     """Write the words of an axis, so many cells apart; padding is grey."""
     places = range(0, len(words), next(s for s in STEPS if s >= step))
-    texts = [ellipsize(words[i], LONGEST, size=size) for i in places]
+    texts = [ellipsize(words[i], LONGEST) for i in places]
     axis.set_ticks([i + 0.5 for i in places], texts)
     for text in axis.get_ticklabels():
         padding = text.get_text() == "[PAD]"
-        text.set(size=size, color=(GREY if padding else INK)[0])
+        text.set_color((GREY if padding else INK)[0])
 
 
 def draw_scales(
     page: Page,
     ends: Mapping[str, Place],
     corner: Place | None = None,
-    size: int = SMALL,
 ) -> None:
     """Draw a tiny scale for each unit below all that is drawn, or where it is
     said: its lowest and highest value, and its name, unless there are scores
@@ -337,9 +330,9 @@ def draw_scales(
         texts = ["0", "1"] if low == 0 else [number(low), number(high)]
         names = [name] if [*ends] != ["scores"] else []
         for text in (*names, with_minus(texts[0])):
-            page.note(x, middle, text, ha="left", size=size)
-            x += text_width(text, size) + 6
+            page.note(x, middle, text, ha="left")
+            x += text_width(text) + 6
         kind, box = SHARE if low == 0 else AROUND_ZERO, (x, middle - 5, 45, 10)
         shades = torch.linspace(low, high, 9)[None]
         page.cells(box, shades, kind, (low, high))
-        page.note(x + 51, middle, texts[1], ha="left", size=size)
+        page.note(x + 51, middle, texts[1], ha="left")

@@ -23,7 +23,6 @@ from tformer_lite.drawing.surface.matrix import (
 )
 from tformer_lite.drawing.surface.page import (
     HALF,
-    SIZE,
     Box,
     Page,
     crop,
@@ -96,13 +95,13 @@ def draw_small(matrices: Sequence[Matrix]) -> tuple[Figure, list[Box]]:
     say where the cells of each are."""
     matrix = matrices[0]
     rows, columns = matrix.values.shape
-    margin = row_margin(matrix, SIZE)
+    margin = row_margin(matrix)
     cell = min(CELL, (HALF - margin - BETWEEN) / 2 / columns)
     most = largest_score(matrices)
-    grid = Grid(cell, cell, 0, most, SIZE)
+    grid = Grid(cell, cell, False, most)
     heading = heading_of(matrices, cell * columns)
     right = cell * columns + BETWEEN
-    words = longest(matrix.labels[1], SIZE) + BETWEEN
+    words = longest(matrix.labels[1]) + BETWEEN
     below = heading.high + cell * rows + words
     page = Page(2 * right, 2 * below)
     corners = (0, 0), (right, 0), (0, below)
@@ -112,10 +111,10 @@ def draw_small(matrices: Sequence[Matrix]) -> tuple[Figure, list[Box]]:
     ]
     axes[1].set_yticks([])  # its rows are those at its left
     middle = below + heading.high + cell * rows / 2
-    draw_scales(page, {"scores": (-most, most)}, (right, middle), SIZE)
+    draw_scales(page, {"scores": (-most, most)}, (right, middle))
     if matrices[1].hidden.any():
         page.hatch([(right, middle + 15, 2 * cell, cell)])
         x, y = right + 2 * cell + 6, middle + 15 + cell / 2
-        page.note(x, y, "hidden", ha="left", size=SIZE)
+        page.note(x, y, "hidden", ha="left")
     figure = crop(page.figure)
     return figure, [place_on_page(figure, ax) for ax in axes]

@@ -22,7 +22,6 @@ from tformer_lite.drawing.surface.page import (
     HALF,
     NAME,
     PANEL,
-    SMALL,
     Box,
     Page,
     Style,
@@ -49,14 +48,14 @@ Sides = Sequence[Side]
 Stops = Sequence[Part]
 SHORT_LABELS = {
     "positions": "place",
-    "self-attention": "self-att.",
-    "cross-attention": "cross-att.",
-    "feed-forward": "feed-fwd",
+    "self-attention": "self-\natt.",
+    "cross-attention": "cross-\natt.",
+    "feed-forward": "feed-\nfwd",
 }
 LINE_TITLE, LINE_HIGH = 16, 72  # heights: a line's title, and a line
 # Of a box, a shape, a row, a name.
-BOX, SHAPE_ROW, STEP, NAME_ROW = 20, 30, 42, 12
-BOX_GAP, EDGE_WIDTH, BOX_LETTERS = 3.5, 3, 9  # between boxes, in them
+BOX, SHAPE_ROW, STEP, NAME_ROW = 32, 30, 54, 12
+BOX_GAP, EDGE_WIDTH, LABEL_ROW = 3, 2.5, 13  # between boxes; in them
 SUM = 5.5  # radius of a sum
 FREE: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
 HERE: Style = {"fc": HIGHLIGHT[0], "ec": RIM[0], "lw": 2}
@@ -196,7 +195,7 @@ class SideRow:
         self.boxes: dict[Part, Box] = {}
         self.taken: list[tuple[float, float]] = []  # by shapes
         for part in side.parts:
-            wide = text_width(short_label(part), BOX_LETTERS) + 2 * EDGE_WIDTH
+            wide = max(map(text_width, short_lines(part))) + 2 * EDGE_WIDTH
             wide = 2 * SUM if part.name == "residual" else wide
             self.boxes[part] = x, top, wide, BOX
             x += wide + BOX_GAP
@@ -214,9 +213,9 @@ class SideRow:
         return left + wide / 2
 
 
-def short_label(part: Part) -> str:
-    """Write a part's label, or a shorter one."""
-    return SHORT_LABELS.get(part.label, part.label)
+def short_lines(part: Part) -> list[str]:
+    """Write a part's label, or a shorter one, in its lines."""
+    return SHORT_LABELS.get(part.label, part.label).split("\n")
 
 
 def draw_sides(sides: Sequence[Side], name: str = "") -> Page:
@@ -253,12 +252,14 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
         page.box(row.around(side.stack if name == side.name else ""), **HERE)
     for part, box in row.boxes.items():
         style = HERE if part in lit else FREE
-        place = row.centre(part), row.middle
+        x, lines = row.centre(part), short_lines(part)
         if part.name == "residual":
-            page.add(Circle(place, SUM, **style))
+            page.add(Circle((x, row.middle), SUM, **style))
         else:
             page.box(box, **style)
-        page.write(*place, short_label(part), size=BOX_LETTERS)
+        for i, line in enumerate(lines):
+            y = row.middle + LABEL_ROW * (i + 0.5 - len(lines) / 2)
+            page.write(x, y, line)
     for (left, _, wide, _), (to, *_) in pairwise(row.boxes.values()):
         ends = (left + wide, row.middle), (to, row.middle)
         page.arrow(*ends, arrowstyle="-")
@@ -286,10 +287,10 @@ def draw_memory(encoder: SideRow, decoder: SideRow) -> None:
     """Draw the way of memory, from an encoder to a cross-attention."""
     page, last = encoder.page, encoder.side.parts[-1]
     to = decoder.side.part("cross_attention")
-    wide, y = text_width("memory", SMALL), encoder.middle
+    wide, y = text_width("memory"), encoder.middle
     start = encoder.end + 12
     page.arrow((encoder.end, y), (start, y))
-    page.write(start + 3, y, "memory", ha="left", size=SMALL)
+    page.write(start + 3, y, "memory", ha="left")
     draw_shape(encoder, start + wide / 2, last.shape)
     if to:
         x, low = start + 3 + wide / 2, y + STEP / 2 - 1

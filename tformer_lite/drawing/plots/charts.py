@@ -30,7 +30,6 @@ from tformer_lite.drawing.surface.page import (
     NAME,
     PANEL,
     SIZE,
-    SMALL,
     Style,
     lines,
     text_width,
@@ -129,8 +128,8 @@ def bars_text(chart: Bars) -> str:
 def draw_bars(chart: Bars) -> list[Figure]:
     """Draw vectors side by side, as many as have room beside the words."""
     names = ["\n".join(lines(x, 0.34 * PANEL, NAME)) for x in chart.labels]
-    glosses = ["\n".join(lines(x, 0.24 * PANEL, SMALL)) for x in chart.glosses]
-    gloss, count = widest(glosses, SMALL), len(chart.values)
+    glosses = ["\n".join(lines(x, 0.24 * PANEL)) for x in chart.glosses]
+    gloss, count = widest(glosses, SIZE), len(chart.values)
     room = PANEL - widest(names, NAME) - gloss - 20
     digits = max(widest(chart.texts(i), SIZE) for i in range(count)) + 10
     fit = max(1, int(room // (SHORTEST + digits + 8)))
@@ -167,7 +166,7 @@ def draw_vector(ax: Axes, chart: Bars, i: int) -> None:
     ax.axvline(0, color=LINE[0], lw=1)
     for y, (value, text) in enumerate(zip(values, chart.texts(i))):
         none = text.strip("-0.") == ""
-        style: Style = {"color": (GREY if none else INK)[0], "size": SIZE}
+        style: Style = {"color": (GREY if none else INK)[0]}
         place = (max(value, 0), y), (4, 0), "data", "offset points"
         end = ax.annotate(with_minus(text), *place, va="center", **style)
         end.set_in_layout(False)
@@ -181,7 +180,7 @@ def draw_words(
     axis.set_ticks(range(len(names)), names)
     axis.set_ticks(range(len(names)), glosses, minor=True)
     axis.set_tick_params(labelsize=NAME, pad=room + (12 if room else 6))
-    small: Style = {"labelsize": SMALL, "labelcolor": GREY[0], "pad": 6}
+    small: Style = {"labelcolor": GREY[0], "pad": 6}
     axis.set_tick_params(which="minor", **small)
 
 
@@ -237,13 +236,13 @@ def draw_seeds(
         ax.hlines(i, row.min(), row.max(), color=colour, lw=0.8)
         ax.vlines(row.mean(), i - 0.3, i + 0.3, color=colour, lw=2)
         text = with_minus(number(row.mean()))
-        ax.text(1.04, i, text, weight="bold", size=SIZE, **right)
+        ax.text(1.04, i, text, weight="bold", **right)
     draw_dots(ax, rows, colours, min(6.5, 72 / pile))
     ax.set_yticks(range(len(rows)), map("\n".join, names), size=NAME)
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
-    ax.set_title("mean", loc="right", size=SMALL, color=GREY[0])
+    ax.set_title("mean", loc="right", size=SIZE, color=GREY[0])
     ax.grid(axis="x")
     return figure
 
@@ -560,7 +559,7 @@ def draw_names(figure: Figure, ax: Axes, chart: Chart) -> None:
     names = []
     for line, end, name in zip(chart.lines, ends, chart.names):
         (colour, _), *_ = LINES[line.look]
-        style: Style = {"color": colour, "size": SIZE, "va": "center"}
+        style: Style = {"color": colour, "va": "center"}
         style["arrowprops"] = join | {"color": colour, "relpos": (0, 0.5)}
         where = end, (14, 0), "data", "offset points"
         names.append(ax.annotate(name, *where, **style))
@@ -599,7 +598,7 @@ def heading_lines(title: str, width: float) -> HeadLines:
     """Break a title, and what follows a line feed in it, into lines."""
     first, _, note = title.partition("\n")
     bold = [x for x in lines(first, width, NAME, "bold") if x]
-    return bold, [x for x in lines(note, width, SMALL) if x]
+    return bold, [x for x in lines(note, width) if x]
 
 
 def most_lines(heads: Sequence[HeadLines]) -> int:
@@ -614,7 +613,7 @@ def draw_heading(ax: Axes, head: HeadLines, count: int) -> None:
     below = HEAD * (count - len(bold)) + 4
     ax.set_title(title, loc="left", size=NAME, weight="bold", pad=below)
     where = (0, 1), (0, below - HEAD * len(notes)), "axes fraction"
-    style: Style = {"size": SMALL, "color": GREY[0], "va": "bottom"}
+    style: Style = {"size": SIZE, "color": GREY[0], "va": "bottom"}
     ax.annotate(note, *where, "offset points", **style)
 
 

@@ -48,9 +48,9 @@ from tformer_lite.drawing.surface.picture import (
     with_style,
 )
 
-PANEL = 350  # how wide a panel may be: as a phone's column
+PANEL = 358  # how wide a panel may be: as a phone's column
 HALF = (WIDE - GUTTER) / 2  # how wide a panel beside another may be
-NAME, SIZE, SMALL = 12, 11, 10  # letters: of names, of shapes, of labels
+NAME, SIZE = 12, 11  # letters: of names, and all others
 GAP = 3  # between the axes of a shape
 Style = dict[str, Any]  # as matplotlib calls it
 # Where a line may end: behind a space, or behind a sign in code.
@@ -99,8 +99,8 @@ class Sheet:
         self.ax.text(x, y, text, **usual)
 
     def note(self, x: float, y: float, text: str, **style: Any) -> None:
-        """Write what is said aside, small and grey."""
-        self.write(x, y, text, **{"size": SMALL, "color": GREY[0]} | style)
+        """Write what is said aside, grey."""
+        self.write(x, y, text, **{"color": GREY[0]} | style)
 
 
 class Matrices(Sheet):

@@ -34,7 +34,7 @@ WIDE, GUTTER = 690, 14  # how wide a column of text is; between panels
 FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE: dict[Any, Any] = {
     "font.family": FAMILIES,
-    "font.size": 10,
+    "font.size": 11,
     "figure.facecolor": PAPER[0],
     "axes.facecolor": PAPER[0],
     "hatch.linewidth": 0.6,
@@ -42,7 +42,6 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,  # a dollar is a dollar
     "text.color": INK[0],
     "axes.labelcolor": INK[0],
-    "axes.labelsize": 11,
     "axes.edgecolor": EDGE[0],
     **{f"axes.spines.{x}": False for x in ("left", "bottom", "top", "right")},
     "axes.axisbelow": True,
