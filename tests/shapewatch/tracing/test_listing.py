@@ -417,7 +417,7 @@ def test_code_keeps_its_indents_where_style_sheets_are_taken_away(listing):
     table to the right; of a style in an element it leaves `text-align`."""
     for one in listing, diff(FIRST, SECOND), diff(FIRST, SECOND, whole=True):
         page = unstyled(one._repr_html_())
-        assert page.count("<pre") == page.count(LEFT) > 2
+        assert page.count("<pre") == page.count(LEFT) > 0
 
 
 def test_versions_and_titles_belong_together():
