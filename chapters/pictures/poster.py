@@ -5,6 +5,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import Any
 
 import matplotlib as mpl
 import torch
@@ -55,11 +56,11 @@ class Poster(Picture):
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
-    ) -> dict[str, str]:
+    ) -> tuple[dict[str, str], dict[str, Any]]:
         if not SHAPES_COMPLEX:
             return super()._repr_mimebundle_()
         png = base64.b64encode(self.png()).decode()
-        return {"text/plain": self.text, "image/png": png}  # SVG is heavy
+        return {"text/plain": self.text, "image/png": png}, {}  # SVG is heavy
 
     def pdf(self, **about: str) -> bytes:
         """Draw as PDF, with its fonts in it; `about` it, it says Title,

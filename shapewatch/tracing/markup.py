@@ -73,6 +73,12 @@ def html_row(name: str | None, *cells: str | None) -> str:
     return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
+def pre_html(code: str) -> str:
+    """Set code, with its indents, to the left: where style is taken away,
+    JupyterLab sets what stands in a table to the right."""
+    return f'<pre style="text-align: left">{code}</pre>'
+
+
 def shape_html(shape: Shape) -> str:
     """Mark a named shape for the style sheet: each name above its size, its
     letters marked; of an axis without a name, the size."""

@@ -247,4 +247,5 @@ def test_the_letters_of_the_poster_are_apart(running, name):
     picture = poster(kept, ["longest_words"] * 8)
     faults = letter_faults(picture)
     assert [f for f in faults if "overlaps" in f or "leaves" in f] == []
-    assert list(picture._repr_mimebundle_()) == ["text/plain", "image/png"]
+    faces, _ = picture._repr_mimebundle_()
+    assert list(faces) == ["text/plain", "image/png"]

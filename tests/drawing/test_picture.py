@@ -115,13 +115,17 @@ def test_the_same_figure_is_the_same_bytes_with_no_ids_that_leak():
 def test_a_notebook_gets_text_svg_and_png_unless_nepali_would_be_wrong(
     monkeypatch,
 ):
-    bundle = heatmap(SCORES)._repr_mimebundle_()
+    bundle, sizes = heatmap(SCORES)._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "image/svg+xml", "image/png"]
     png = Image.open(io.BytesIO(base64.b64decode(bundle["image/png"])))
     assert png.width > 200
+    # As wide as the SVG, where a notebook is not trusted and has the PNG.
+    assert sizes["image/png"]["width"] == png.width // 2
     monkeypatch.setattr(picture, "SHAPES_COMPLEX", False)
-    assert "image/png" not in heatmap(SCORES, rows=NEPALI)._repr_mimebundle_()
-    assert "image/png" in heatmap(SCORES)._repr_mimebundle_()
+    assert (
+        "image/png" not in heatmap(SCORES, rows=NEPALI)._repr_mimebundle_()[0]
+    )
+    assert "image/png" in heatmap(SCORES)._repr_mimebundle_()[0]
 
 
 def test_a_panel_tells_its_place_its_words_and_its_values_as_printed():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.helpers.listings import unstyled
+from tests.helpers.listings import LEFT, unstyled
 from tformer_lite import bug, bugs, running_example, running_model
 from tformer_lite.gallery import changed_shapes, example_shapes
 from tformer_lite.gallery.planting import source
@@ -48,6 +48,7 @@ def test_it_replaces_a_line_and_shows_where_it_happened(name):
     assert one.wrong not in (one.right, "")
     assert "\n" not in one.wrong
     html = one._repr_html_()
+    assert html.count("<pre") == html.count(LEFT) == 2
     plain = unescape(re.sub("<.*?>", "", unstyled(html)))
     for part in (one.name, one.says, one.right, one.wrong, one.incident):
         assert part in str(one)

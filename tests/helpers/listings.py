@@ -4,6 +4,8 @@ style reaches them."""
 import re
 from xml.etree import ElementTree
 
+LEFT = '<pre style="text-align: left">'
+
 
 def shown(listing, code: str) -> str:
     """The note beside, or below, the line that begins so."""

@@ -11,7 +11,12 @@ from typing import NamedTuple
 from shapewatch import properties
 from shapewatch.properties import report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
-from shapewatch.tracing.markup import STYLE, code_html, html_groups
+from shapewatch.tracing.markup import (
+    STYLE,
+    code_html,
+    html_groups,
+    pre_html,
+)
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_example, running_model
 from tformer_lite.example.shipped import STORED_FILES
@@ -87,7 +92,7 @@ def telling_html(name: str) -> str:
         one, head = bug(name), f"<b>{nowrap(name)}</b><br>"
         says = f"{escape(one.says)} {incident_html(one)}"
         (wrong,) = code_html([one.wrong])
-        return f"{head}{says}<pre><mark>✗</mark> {wrong}</pre>"
+        return head + says + pre_html(f"<mark>✗</mark> {wrong}")
     check = getattr(properties, name, None)
     asks = " ".join((check.__doc__ or "").partition("\n\n")[0].split())
     return f"<b>{nowrap(name)}</b><br>{escape(asks)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from shapewatch.tracing.markup import code_html, html_table
+from shapewatch.tracing.markup import code_html, html_table, pre_html
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
 
@@ -64,8 +64,8 @@ class Bug:
         """Write a real table: readable without style and without script."""
         right, wrong = code_html([self.right]) + code_html([self.wrong])
         lines = [
-            ["right", f"<pre>{right}</pre>"],
-            ["wrong", f"<pre><mark>✗</mark> {wrong}</pre>"],
+            ["right", pre_html(right)],
+            ["wrong", pre_html(f"<mark>✗</mark> {wrong}")],
             ["where", f"{self.file}.py, as in {incident_html(self)}"],
         ]
         return html_table((self.name, escape(self.says)), lines)

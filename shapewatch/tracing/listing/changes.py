@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from textwrap import dedent, wrap
 
-from shapewatch.tracing.markup import STYLE
+from shapewatch.tracing.markup import STYLE, pre_html
 from shapewatch.tracing.tables import Printable
 
 DIFF_WIDTH = 76
@@ -122,7 +122,8 @@ def pair_html(old: str | None, new: str | None) -> str:
 def cell_html(sign: str, text: str) -> str:
     """Write a line after its sign."""
     indent = len(text) - len(text.lstrip())
-    return f'<td style="--i:{indent + 2}"><pre>{sign} {text}</pre></td>'
+    code = pre_html(f"{sign} {text}")
+    return f'<td style="--i:{indent + 2}">{code}</td>'
 
 
 def mark_changed_words(old: str, new: str) -> tuple[str, str]:

@@ -23,7 +23,12 @@ from shapewatch.tracing.listing.events import (
     ShapesEachTime,
     runs_of,
 )
-from shapewatch.tracing.markup import STYLE, code_html, shape_html
+from shapewatch.tracing.markup import (
+    STYLE,
+    code_html,
+    pre_html,
+    shape_html,
+)
 from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source import expressions as source
 
@@ -75,7 +80,7 @@ def rows_html(lines: list[CodeLine]) -> Iterator[str]:
         shapes = "<br>".join(starmap(note_html, notes))
         yield (
             f'<tr{style}><th scope="row">{i + 1}</th>'
-            f"<td><pre>{code}</pre></td><td>{shapes}</td></tr>"
+            f"<td>{pre_html(code)}</td><td>{shapes}</td></tr>"
         )
 
 

@@ -14,7 +14,7 @@ from torch.nn.functional import gelu
 from shapewatch.tracing import diff
 from shapewatch.tracing.listing.listing import signature
 from shapewatch.tracing.markup import code_html
-from tests.helpers.listings import shown, unstyled
+from tests.helpers.listings import LEFT, shown, unstyled
 from tformer_lite import trace
 
 
@@ -402,14 +402,22 @@ def test_in_html_signs_and_elements_mark_what_differs():
     """Not a colour alone: they are there where all style is taken away."""
     page = unstyled(diff(FIRST, THIRD, titles=["a\n<b>"])._repr_html_())
     assert ">a<br>&lt;b&gt;</th>" in page
-    assert "<pre>− class A:</pre>" in page
-    assert "<pre>+ class A<ins>(B)</ins>:</pre>" in page
+    assert f"{LEFT}− class A:</pre>" in page
+    assert f"{LEFT}+ class A<ins>(B)</ins>:</pre>" in page
     inner = " " * 8
-    assert f"<pre>+ {inner}return x @ y<ins>.mT</ins></pre>" in page
-    assert f"<pre>+ {inner}<ins># &lt;end&gt;</ins></pre>" in page
+    assert f"{LEFT}+ {inner}return x @ y<ins>.mT</ins></pre>" in page
+    assert f"{LEFT}+ {inner}<ins># &lt;end&gt;</ins></pre>" in page
     assert "<td></td>" in page  # nothing stood there before
     page = unstyled(diff("    x = 1\n", "")._repr_html_())
-    assert "<pre>− <del>x = 1</del></pre></td><td></td>" in page
+    assert f"{LEFT}− <del>x = 1</del></pre></td><td></td>" in page
+
+
+def test_code_keeps_its_indents_where_style_sheets_are_taken_away(listing):
+    """JupyterLab does so with what it does not trust, and sets the cells of a
+    table to the right; of a style in an element it leaves `text-align`."""
+    for one in listing, diff(FIRST, SECOND), diff(FIRST, SECOND, whole=True):
+        page = unstyled(one._repr_html_())
+        assert page.count("<pre") == page.count(LEFT) > 0
 
 
 def test_versions_and_titles_belong_together():

@@ -134,11 +134,12 @@ class Picture:
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
-    ) -> dict[str, str]:
+    ) -> tuple[dict[str, str], dict[str, Any]]:
         faces = {"text/plain": self.text, "image/svg+xml": self.svg()}
         if SHAPES_COMPLEX or not COMPLEX.search(faces["image/svg+xml"]):
             faces["image/png"] = base64.b64encode(self.png()).decode()
-        return faces
+        _, (width, _) = side_by_side(self.figures)
+        return faces, {"image/png": {"width": round(width)}}
 
     @property
     def figures(self) -> Sequence[Figure]:
