@@ -39,13 +39,14 @@ PAGES = {
     "intro": """
         <h1>Before<a class="headerlink" href="#h">#</a></h1>
         <p>See <a href="part/two.html#where">two</a>, and
-        <a href="https://example.org">more</a>.</p>""",
+        <a href="https://example.org">more</a>.</p>"""
+    + FIGURE.format("cross-attention, head 1", 90),
     "part/one": """
         <h1>One</h1><p class="colab">Run it in Colab</p>
         <details class="above-input">hidden code</details>
         <section id="where"><h2>Where one is</h2><p>मुख खाली थिएन ।</p>
         </section>"""
-    + FIGURE.format("cross-attention, head 1", 90),
+    + FIGURE.format("A square", 90),
     "part/two": """
         <h1>Two, of which the title is so long that it takes
         a second line of the page and of this file</h1>
