@@ -32,8 +32,7 @@ FILL = """numbers => document.querySelectorAll(".numbered").forEach(link => {
 WIDE = 210 - 2 * 25  # millimetres between the margins that print.css leaves
 PIXEL = 25.4 / 96
 # The innermost of what is wide, and what hides some of itself.
-TOO_WIDE = """wide => [...document.querySelectorAll(
-    "body :not(svg *, div.figure)")]
+TOO_WIDE = """wide => [...document.querySelectorAll("body :not(svg *)")]
     .filter(one => one.getBoundingClientRect().right > wide + 1
         || one.matches("pre, table") && one.scrollWidth > one.clientWidth + 1)
     .filter((one, _, all) => !all.some(o => o !== one && one.contains(o)))
