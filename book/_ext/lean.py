@@ -243,5 +243,6 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict:
-    app.connect("build-finished", lighten)
+    # After the theme has written the colours of code.
+    app.connect("build-finished", lighten, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
