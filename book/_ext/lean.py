@@ -50,7 +50,7 @@ FONTS = """
 document.head.append(Object.assign(document.createElement("link"), {{
 rel: "preload", as: "font", crossOrigin: "",
 href: `{static}_static/${{name}}.woff2` }}))</script>"""
-SHEET = re.compile(
+STYLE_SHEET = re.compile(
     r'<link\b(?=[^>]*\brel="stylesheet")[^>]*?\bhref="([^"?]*)[^>]*>\s*'
 )
 IMPORT = re.compile(r'@import "([^"]*)";')
@@ -112,16 +112,16 @@ def light_page(page: str) -> str:
 def with_one_sheet(page: str, folder: Path) -> str:
     """Write the style sheets of a page in `folder` as one: nothing is drawn
     before they have come, and each would come for itself."""
-    links = SHEET.findall(page)
+    links = STYLE_SHEET.findall(page)
     if not links or "{{" in links[0]:  # a part of a page, or a template
         return page
     text = "".join(sheet_text(folder / link) for link in links)
     root = links[0].partition("_static/")[0]
     name = f"_static/{md5(text.encode()).hexdigest()[:8]}.css"
     (folder / root / name).write_text(text, "utf8")
-    start = SHEET.search(page).start()
+    start = STYLE_SHEET.search(page).start()
     one = f'<link rel="stylesheet" href="{root}{name}">\n'
-    return page[:start] + one + SHEET.sub("", page[start:])
+    return page[:start] + one + STYLE_SHEET.sub("", page[start:])
 
 
 def sheet_text(sheet: Path) -> str:
