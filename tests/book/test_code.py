@@ -45,7 +45,9 @@ def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_page_has_the_style_of_its_traces_once(chapter):
     page = (HTML / chapter).read_text("utf8")
-    assert "trace.css" in page
+    [sheet] = re.findall(r'rel="stylesheet" href="([^"]*)"', page)
+    style = ((HTML / chapter).parent / sheet).read_text("utf8")
+    assert style.count(":is(.trace, .trace-tree){\n  color:") == 1
     assert ":is(.trace" not in page
 
 

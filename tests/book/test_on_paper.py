@@ -18,7 +18,7 @@ POINT = 25.4 / 72
 EDGE, LINE = MARGIN / POINT, 15
 # How much of a page may be white below its last words: what comes next may be
 # as high as a figure, and stand on one page.
-HOLE = 0.75
+HOLE = 0.7
 CONTROLS = """() => [...document.querySelectorAll(
     "button, input, select, textarea, nav, .headerlink")]
     .filter(part => part.checkVisibility()).map(part => part.outerHTML)"""

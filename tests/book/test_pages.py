@@ -139,7 +139,7 @@ def test_on_a_site_the_fonts_are_asked_for_at_once(browser):
     names = [url.rpartition("/")[2].partition("?")[0] for url in view.requests]
     fonts = ["Eczar.woff2", "NotoSansDevanagari.woff2"]
     assert [name for name in names if name.endswith("woff2")] == fonts
-    assert names.index(fonts[1]) < names.index("bootstrap.js")
+    assert names.index(fonts[1]) < names.index("pydata-sphinx-theme.js")
     assert view.problems == []
     view.page.goto(f"{SITE}/404.html")
     expect(view.page.locator("link[rel=preload]")).to_have_count(1)
