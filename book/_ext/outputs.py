@@ -29,7 +29,10 @@ TAGS = re.compile(r"<[^>]*>")
 UNBROKEN = re.compile(
     r'<span class="o">-</span>(?:<span class="\w+">[\w.]+</span>)+|-&gt;'
 )
-
+# A long run of names ends behind a bracket or before a dot.
+RUN = re.compile(r"(?:<[^>]*>|[^\s<])+")
+JOINT = re.compile(r'(?<=[(\[]</span>)|(?=<span class="o">\.)')
+NARROW = 28  # letters that a line has on a phone, or a few more
 
 ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone
 
@@ -96,11 +99,17 @@ def hanging_code(code: re.Match) -> str:
 
 
 def line_html(line: str) -> str:
-    """Mark a line with its indent."""
+    """Mark a line with its indent, and where its long runs may end."""
     text = TAGS.sub("", line).rstrip("\n")
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--i:{indent}"' if indent else ""
     line = UNBROKEN.sub(r'<span class="u">\g<0></span>', line)
+
+    def joined(run: re.Match) -> str:
+        long = len(TAGS.sub("", run[0])) + indent > NARROW
+        return JOINT.sub("<wbr>", run[0]) if long else run[0]
+
+    line = RUN.sub(joined, line)
     return f'<span class="hang"{style}>{line}</span>'
 
 

@@ -21,8 +21,9 @@ export class Inside {
     parts.steps.addEventListener("submit", (event) => event.preventDefault());
   }
 
-  /** Show a run: `right` has no bug, `seen` may have one; `words` are those of
-   * each side, `likeliest` the columns of the last step and their words. */
+  /** Show a run: `right` has no bug, `seen` may have one; `words` are those that
+   * each side reads, and those that are written; `likeliest` the columns of the
+   * last step and their words. */
   show(right, seen, words, likeliest) {
     Object.assign(this, { right, seen, words, likeliest });
     this.different = right === seen ? null : firstDifference(right, seen);
@@ -86,7 +87,7 @@ export class Inside {
     const all = path === "head" ? this.likeliest.map(([id]) => id) : columns.map((_, j) => j);
     const at = (i, j) => [...this.front(value), i, all[j]];
     this.grid.show({
-      rows: this.labels(path, axes.at(-2)),
+      rows: this.rows(path, axes.at(-2)),
       columns,
       value: (i, j) => value.at(...at(i, j)),
       before: (i, j) => this.right.values.get(path).at(...at(i, j)),
@@ -98,6 +99,13 @@ export class Inside {
   /** Say which matrix of a step is shown: of the sentence, and of the head. */
   front({ shape }) {
     return shape.length < 4 ? [0] : [0, Number(this.parts.head.value)];
+  }
+
+  /** Name the rows: a word that is read and, where one is written next, that. */
+  rows(path, letter) {
+    const read = this.labels(path, letter);
+    const next = letter === "T" ? this.words.written : [];
+    return read.map((word, i) => (i in next ? `${word} → ${next[i]}` : word));
   }
 
   /** Name what stands along an axis: words, or numbers of channels. */

@@ -84,9 +84,11 @@ function lookInside(bug) {
   const right = bug ? runWith("") : steps;
   // A bug may leave a step out: there stands what would have been.
   const seen = { ...steps, values: new Map([...right.values, ...steps.values]) };
-  const sides = { encoder: filled(read), decoder: target.map(named) };
-  const words = [...new Set(written)].map((id) => [id, named(id)]);
-  inside.show(hunt.bug || !bug ? seen : right, seen, sides, words);
+  const words = {
+    encoder: filled(read), decoder: target.map(named), written: written.map(named),
+  };
+  const likeliest = [...new Set(written)].map((id) => [id, named(id)]);
+  inside.show(hunt.bug || !bug ? seen : right, seen, words, likeliest);
 }
 
 /** Let the address say what is seen. */

@@ -2,7 +2,10 @@
 translator, and the results of runs that take longer than a page."""
 
 import json
+from functools import cache
 from pathlib import Path
+
+from torch import Tensor
 
 from tformer_lite.text.reading import read_pairs
 from tformer_lite.text.tokenizers import WordTokenizer
@@ -55,6 +58,12 @@ def trained_translator() -> Checkpoint:
     training. `make results` trains it anew.
     """
     return load_checkpoint(STORED_FILES / "translator.pt")
+
+
+@cache
+def trained_numbers() -> dict[str, Tensor]:
+    """Give what the trained translator has learned, by name, to be copied."""
+    return trained_translator().model.state_dict()
 
 
 def trained_lookup() -> Checkpoint:

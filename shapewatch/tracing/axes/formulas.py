@@ -88,7 +88,7 @@ def candidates(columns: dict[str, Column]) -> Iterator[Fit]:
         yield f"({one}+{other})", tuple(map(sum, rows))
 
 
-def outline(sizes: Column) -> Column:
+def outline(sizes: Sequence[int]) -> Column:
     """Tell what stays the same when all sizes are multiplied by a number,
     and a number is added."""
     steps = [size - sizes[0] for size in sizes]
@@ -97,7 +97,9 @@ def outline(sizes: Column) -> Column:
     return tuple([step // unit for step in steps])
 
 
-def line(values: Column, sizes: Column) -> tuple[Fraction, Fraction]:
+def line(
+    values: Sequence[int], sizes: Sequence[int]
+) -> tuple[Fraction, Fraction]:
     """Fit sizes = factor * values + added, by the first two that differ."""
     for value, size in zip(values, sizes):
         if value != values[0]:
@@ -179,12 +181,12 @@ def terms(
 ) -> list[Term]:
     """List how sizes may follow a name in the runs where nothing else moves:
     as it is, or else rounded."""
-    wanted, found = tuple(sizes[i] for i in runs), list[Term]()
-    for text, values in roundings(name, column, step(column[: len(sizes)])):
-        there = tuple(values[i] for i in runs)
-        factor, added = line(there, wanted)
-        fits = all(factor * n + added == m for n, m in zip(there, wanted))
-        if factor and fits:
+    wanted, found = [sizes[i] for i in runs], list[Term]()
+    even = step(column[: len(sizes)])
+    known = roundings(name, column, tuple(runs), even)
+    for text, values in known.get(outline(wanted), []):
+        factor, added = line([values[i] for i in runs], wanted)
+        if factor:
             b, a = (added / factor).as_integer_ratio()
             written = formula_text(text, Fraction(a), Fraction(b))
             found.append((written, [a * n + b for n in values]))
@@ -212,19 +214,27 @@ def product_text(factors: tuple[Term, ...], sizes: list[int]) -> str:
 
 
 @lru_cache(64)
-def roundings(name: str, column: Column, even: int) -> list[Fit]:
-    """List a name as it is; and divided and rounded, with the square of that.
+def roundings(
+    name: str, column: Column, runs: Column, even: int
+) -> dict[Column, list[Fit]]:
+    """List a name as it is; and divided and rounded, with the square of that:
+    by the outline of their sizes in some `runs`.
 
     Sizes move by steps `even`: of roundings that are the same then, one."""
-    found = [(name, column)]
+    found = defaultdict(list)
+
+    def add(text: str, sizes: Column) -> None:
+        found[outline([sizes[i] for i in runs])].append((text, sizes))
+
+    add(name, column)
     for divisor in DIVISORS:
         for more in distinct_addends(divisor, column[0], even):
             text = f"⌊({name}+{more})/{divisor}⌋"
             if more in (0, divisor - 1):  # down, or up
                 text = f"⌈{name}/{divisor}⌉" if more else f"⌊{name}/{divisor}⌋"
             sizes = tuple((n + more) // divisor for n in column)
-            squares = tuple(n * n for n in sizes)
-            found += [(text, sizes), (f"{text}*{text}", squares)]
+            add(text, sizes)
+            add(f"{text}*{text}", tuple(n * n for n in sizes))
     return found
 
 

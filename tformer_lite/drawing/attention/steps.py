@@ -32,7 +32,7 @@ from tformer_lite.drawing.surface.palette import DARK
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
-CELL, BETWEEN = 15, 14  # of the small panels: a cell, and between two
+CELL, BETWEEN = 17, 14  # of the small panels: a cell, and between two
 TITLES = "1 scores", "2 mask", "3 masked", "4 weights in percent"
 
 
