@@ -29,10 +29,10 @@ TAGS = re.compile(r"<[^>]*>")
 UNBROKEN = re.compile(
     r'<span class="o">-</span>(?:<span class="\w+">[\w.]+</span>)+|-&gt;'
 )
-# A long run of names ends behind a bracket or before a dot.
+# A long run of names ends behind a bracket or =, or before a dot.
 RUN = re.compile(r"(?:<[^>]*>|[^\s<])+")
-JOINT = re.compile(r'(?<=[(\[]</span>)|(?=<span class="o">\.)')
-NARROW = 28  # letters that a line has on a phone, or a few more
+JOINT = re.compile(r'(?<=[(\[=]</span>)|(?=<span class="o">\.)')
+NARROW = 20  # letters that each line has on a phone, whatever its indent
 
 ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone
 

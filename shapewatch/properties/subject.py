@@ -588,6 +588,8 @@ class DoubleNumbers(TorchFunctionMode):
             return args[0].double()
         more = {k: double_type(x) for k, x in (kwargs or {}).items()}
         made = function(*map(double_type, args), **more)
+        if isinstance(made, Tensor):  # faster than to look for tensors in it
+            return in_double_type(made)
         return tree_map_only(Tensor, in_double_type, made)
 
 
