@@ -104,7 +104,8 @@ export class Inside {
   /** Name the rows: a word that is read and, where one is written next, that. */
   rows(path, letter) {
     const read = this.labels(path, letter);
-    const next = letter === "T" ? this.words.written : [];
+    const writes = letter === "T" && sideOf(path) === "decoder";
+    const next = writes ? this.words.written : [];
     return read.map((word, i) => (i in next ? `${word} → ${next[i]}` : word));
   }
 

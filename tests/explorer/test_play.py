@@ -91,6 +91,15 @@ def test_each_number_says_how_it_was_made_by_pointer_and_by_key(visit):
     expect(made).to_contain_text("hungry, hungry: (")
 
 
+def test_rows_name_what_is_read_and_in_the_decoder_what_is_written(visit):
+    page = visit(PLAY).page
+    rows = inside(page, "matrix").locator("th[scope=row]")
+    expect(rows.nth(3)).to_have_text("हरिलाई → देख्यो")
+    expect(rows.nth(6)).to_have_text("[PAD]")
+    inside(page, "step").select_option(label="self attention scores")
+    expect(rows.nth(2)).to_have_text("hungry")
+
+
 def test_a_button_leads_to_the_first_change_and_the_address_says_all(visit):
     page = visit(PLAY).page
     expect(inside(page, "first")).to_be_hidden()

@@ -18,6 +18,9 @@ FAULTS = {
     "code scrolls sideways": """() => all("pre")
         .filter(code => code.scrollWidth > code.clientWidth + 1)
         .map(code => code.textContent)""",
+    "code breaks inside a name": """() => all(".hang [class^=n]")
+        .filter(name => name.getClientRects().length > 1)
+        .map(name => name.textContent)""",
     "a column of text has no room for pictures": """() => all("article h1")
         .filter(title => title.offsetWidth < Math.min(690, innerWidth - 32))
         .map(title => `${title.offsetWidth} of ${innerWidth} pixels`)""",
