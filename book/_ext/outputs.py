@@ -31,7 +31,7 @@ UNBROKEN = re.compile(
 )
 # A long run of names ends behind a bracket or =, or before a dot.
 RUN = re.compile(r"(?:<[^>]*>|[^\s<])+")
-JOINT = re.compile(r'(?<=[(\[=]</span>)|(?=<span class="o">\.)')
+JOINT = re.compile(r'(?<=[(\[=~]</span>)|(?=<span class="o">\.)')
 NARROW = 20  # letters that each line has on a phone, whatever its indent
 
 ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone

@@ -53,6 +53,8 @@ BROKEN = """
 <h1 style="width: 300px">narrow</h1>
 <div style="width: 2000px">wide</div>
 <pre style="width: 2em; overflow: hidden"><b>wide</b></pre>
+<pre style="width: 3em"><span class="hang"><span class="n">long name</span>
+</span></pre>
 <p class="math">x + 1</p>
 <p style="line-height: 1.2">थिएन</p>
 <svg><path class="missing"></svg>
