@@ -48,7 +48,8 @@ def main(folder, requirements, gigabytes):
     print("Installing %s into %s ..." % (requirements, folder))
     sys.stdout.flush()
     install = [python, "-m", "pip", "-q", "install", "-r", requirements]
-    install += ["-c", os.path.join("book", "constraints.txt")]
+    # Python compiles what it imports: most files here never are imported.
+    install += ["--no-compile", "-c", os.path.join("book", "constraints.txt")]
     if subprocess.call(install + ["--disable-pip-version-check"]):
         fail(NO_PACKAGES)
 
