@@ -32,8 +32,6 @@ from tformer_lite.example.shipped import (
     trained_lookup,
     trained_translator,
 )
-from tformer_lite.explorer.exploring import explore
-from tformer_lite.gallery import Bug, bug, bugs
 from tformer_lite.hooks import print_shapes
 from tformer_lite.model.attention import (
     MultiHeadAttention,

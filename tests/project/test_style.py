@@ -19,7 +19,7 @@ from tests.helpers.project import ROOT, project_files, run
 PACKAGE_FLOORS = (
     {"shapewatch"},
     {"tformer_lite"},
-    {"classroom", "pictures"},
+    {"classroom", "explorer", "gallery", "pictures"},
 )
 FLOORS = {
     "tformer_lite": (
@@ -27,9 +27,8 @@ FLOORS = {
         {"text"},
         {"model"},
         {"decoding"},
-        {"drawing", "explorer", "training"},
+        {"drawing", "training"},
         {"example"},
-        {"gallery"},
         {"public", "commands"},
         {"__init__"},
         {"__main__"},

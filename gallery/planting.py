@@ -8,7 +8,9 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 from zlib import crc32
 
-HOUSE = Path(__file__).parents[1]
+import tformer_lite
+
+HOUSE = Path(tformer_lite.__file__).parent
 # What is copied: the room of the model, but for the config, which copies
 # and the model itself must both understand; and the running model.
 MODEL = sorted((HOUSE / "model").glob("[!_]*.py"))
