@@ -7,13 +7,13 @@ from functools import partial
 import torch
 
 from benchmarks.rounds import TRYING, row, rows_in_turns, seconds_of
+from gallery import bugs, plant_and_report
 from tformer_lite import (
     EncoderDecoder,
     report,
     tiny_translator,
     trace,
 )
-from tformer_lite.gallery import bugs, plant_and_report
 
 DIMS = {"B": 2, "S": 8, "T": 8, "H": 3, "D": 4, "C": "H*D"}
 

@@ -31,16 +31,15 @@ from benchmarks.translators import (
     part,
     rows_by_kind,
 )
+from gallery import bug, planted
 from tformer_lite import (
     Config,
     DecoderOnly,
     EncoderDecoder,
     Recipe,
-    bug,
     english_nepali,
     tiny_translator,
 )
-from tformer_lite.gallery import planted
 from tformer_lite.model.models import Block, CrossBlock, Head
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.tokenizers import SOS, UNK

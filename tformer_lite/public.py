@@ -32,8 +32,6 @@ from tformer_lite.example.shipped import (
     trained_lookup,
     trained_translator,
 )
-from tformer_lite.explorer.exploring import explore
-from tformer_lite.gallery import Bug, bug, bugs
 from tformer_lite.hooks import print_shapes
 from tformer_lite.model.attention import (
     MultiHeadAttention,
@@ -42,7 +40,6 @@ from tformer_lite.model.attention import (
     masked_softmax,
     split_heads,
 )
-from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.config import (
     Config,
     bert_window,
@@ -51,11 +48,7 @@ from tformer_lite.model.config import (
     paper_base,
     tiny_translator,
 )
-from tformer_lite.model.efficient import (
-    MixtureOfExperts,
-    TiledAttention,
-    tiled_attention,
-)
+from tformer_lite.model.grouped import share_heads
 from tformer_lite.model.layers import (
     FeedForward,
     LearnedPositions,
@@ -78,8 +71,14 @@ from tformer_lite.model.models import (
     PostCrossBlock,
     Stack,
 )
-from tformer_lite.model.modern import GatedFeedForward, rotate, share_heads
-from tformer_lite.model.variants import (
+from tformer_lite.parts.bert import BertEmbedding
+from tformer_lite.parts.efficient import (
+    MixtureOfExperts,
+    TiledAttention,
+    tiled_attention,
+)
+from tformer_lite.parts.modern import GatedFeedForward, rotate
+from tformer_lite.parts.variants import (
     FusedAttention,
     FusedCrossAttention,
     LayerNorm,

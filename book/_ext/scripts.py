@@ -30,7 +30,7 @@ sys.path += [str(HERE / "_tools"), str(HERE.parent)]
 import roles  # noqa: E402
 from packages import BOOK  # noqa: E402
 
-from tformer_lite.explorer.scripts import FOLDER, join_modules  # noqa: E402
+from explorer.scripts import FOLDER, join_modules  # noqa: E402
 
 STATIC = BOOK / "_static"
 STYLE = FOLDER / "explorer.css"

@@ -1,5 +1,5 @@
 /* Sliders for the sizes of a preset, and all that follows from them. What it
- * computes with is tformer_lite/explorer/sizes.mjs; `presets` (sizes.json) has the
+ * computes with is explorer/sizes.mjs; `presets` (sizes.json) has the
  * formulas that book/_tools/sizes.py has found and tried. `models` has the names
  * of the atlas's models, whose cards are fetched from `cardsFile` if one is asked
  * for. */

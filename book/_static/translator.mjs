@@ -1,5 +1,5 @@
 /* The book's translator, as pages use it: `translator` has its numbers and its
- * words. What it computes with are the modules of tformer_lite/explorer. */
+ * words. What it computes with are the modules of explorer. */
 import { parameters } from "./parameters.mjs";
 import { Translator } from "./model.mjs";
 import { ids } from "./tensor.mjs";

@@ -18,7 +18,7 @@ TRIES = 30
 SVG = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
 width="{width}" height="{height}" role="img">
-<title>The rooms of the four packages</title>
+<title>The rooms of the packages</title>
 <desc>{says}</desc>
 <style>
   svg {{ background: #fff; font: 15px system-ui, sans-serif; }}

@@ -1,9 +1,9 @@
-"""Measure which properties find which bugs: stored/caught.json."""
+"""Measure which properties find which bugs: gallery/caught.json."""
 
 import json
 
-from tformer_lite import bugs
-from tformer_lite.gallery.catching import CATCHES_FILE, plant_and_report
+from gallery import bugs
+from gallery.catching import CATCHES_FILE, plant_and_report
 
 
 def main() -> None:

@@ -11,6 +11,8 @@ BOOK = ROOT / "book"
 # The folder above a package: where Python has to look for it.
 PACKAGES = {
     "tformer_lite": ROOT,
+    "explorer": ROOT,
+    "gallery": ROOT,
     "shapewatch": ROOT,
     "classroom": ROOT,
     "pictures": ROOT / "chapters",
@@ -19,8 +21,14 @@ PACKAGES = {
 ONE_FILE = ROOT / "chapters" / "my_transformer.py"
 # What the first cell of a chapter fetches, and that of its exercises.
 ARCHIVES = {
-    "chapters.zip": ("tformer_lite", "shapewatch", "pictures"),
-    "exercises.zip": ("tformer_lite", "shapewatch", "classroom"),
+    "chapters.zip": (
+        "tformer_lite",
+        "explorer",
+        "gallery",
+        "shapewatch",
+        "pictures",
+    ),
+    "exercises.zip": ("tformer_lite", "gallery", "shapewatch", "classroom"),
 }
 # What the first page gives away: the chapters' cells in one file, which tells
 # where the numbers belong that the other one has.

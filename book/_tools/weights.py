@@ -20,19 +20,18 @@ import torch
 from corpus_page import sounds
 from fillers import PEOPLE, pairs
 
-import tformer_lite
+from explorer.scripts import FOLDER
+from gallery import Bug, bugs
+from gallery.catching import shelf_of
 from tformer_lite import (
-    Bug,
     Checkpoint,
     EncoderDecoder,
-    bugs,
     english_nepali,
     trained_translator,
 )
-from tformer_lite.gallery.catching import shelf_of
 
 WEIGHTS_FILE = Path(__file__).parents[1] / "_static" / "translator.json"
-BUGS_MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
+BUGS_MODULE = FOLDER / "bugs.mjs"
 BUG_NAMES = re.findall(
     r"^  (\w+): ", BUGS_MODULE.read_text("utf8"), re.MULTILINE
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from gallery import bugs
 from tests.helpers.project import ROOT, printed
-from tformer_lite import bugs
 
 # The sources are no part of the repository.
 SEEDS = Path(os.environ.get("SEEDS") or ROOT.parent / "shared" / "seeds")

@@ -21,13 +21,14 @@ from transformers.models.bert import modeling_bert
 from transformers.models.gpt2 import modeling_gpt2
 from transformers.models.llama import modeling_llama
 
+from tests.helpers.house import MODEL, OTHER_PARTS
 from tests.helpers.project import ROOT
 from tformer_lite import MultiHeadAttention, split_heads, tiny_translator
 
 TEXT = (ROOT / "book" / "names.md").read_text("utf8").replace("<wbr>", "")
 PLAIN = re.sub(r"</?code>|\{axis\}|`", "", TEXT)
 NAMES = re.compile(r"[A-Za-z_]\w+")
-OURS = [*(ROOT / "tformer_lite" / "model").glob("*.py")]
+OURS = [*MODEL.glob("*.py"), *OTHER_PARTS.glob("*.py")]
 MASKING = inspect.getmodule(modeling_bert.create_causal_mask)
 # Where the names of each library are looked up.
 CODE = {

@@ -31,6 +31,7 @@ from pictures.without import without
 from pictures.word_rows import word_rows
 from torch.testing import assert_close
 
+from gallery import stored_catches
 from tests.helpers.drawings import (
     NEPALI,
     dark_counterparts,
@@ -53,7 +54,6 @@ from tformer_lite import (
 )
 from tformer_lite.decoding.search import follow
 from tformer_lite.drawing.surface.palette import RIM, WRONG
-from tformer_lite.gallery import stored_catches
 
 EXAMPLE, KEPT = running_example(), trained_translator()
 UNSEEN = "ram's dog knew me."  # where greed goes wrong

@@ -11,19 +11,19 @@ import torch
 from torch import nn
 from transformers import AutoModel, BloomConfig, LlamaConfig, T5Config
 
+from explorer import explore
+from explorer.exploring import MODULES
 from tests.helpers import layouts
 from tests.helpers.layouts import LAYOUTS, Layer
 from tests.helpers.scripts import answer
 from tformer_lite import (
     EncoderDecoder,
     Trace,
-    explore,
     running_example,
     running_trace,
     tiny_translator,
     trace,
 )
-from tformer_lite.explorer.exploring import MODULES
 
 PARTS = ["queries", "keys", "values", "scores", "masked", "weights", "mixed"]
 # The farthest that a number is from the arithmetic that is written out for

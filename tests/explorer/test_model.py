@@ -8,19 +8,19 @@ import torch
 import weights
 from torch import Tensor, nn
 
+from explorer.scripts import FOLDER
+from gallery import bug
+from gallery.catching import stored_catches
 from tests.helpers.playing import GIVEN, MADE, MODULES, first_rows
 from tests.helpers.scripts import answer
 from tformer_lite import (
     EncoderDecoder,
-    bug,
     english_nepali,
     running_example,
     trace,
     trained_translator,
 )
 from tformer_lite.example.running import seeded_model
-from tformer_lite.explorer.scripts import FOLDER
-from tformer_lite.gallery.catching import stored_catches
 from tformer_lite.text.tokenizers import EOS, PAD, SOS
 
 pytestmark = pytest.mark.slow

@@ -8,10 +8,10 @@ import grammar
 import pytest
 import weights
 
+from explorer.scripts import FOLDER
 from tests.helpers.playing import GIVEN
 from tests.helpers.scripts import answer
 from tformer_lite import english_nepali
-from tformer_lite.explorer.scripts import FOLDER
 
 pytestmark = pytest.mark.slow
 

@@ -17,6 +17,7 @@ from sizes import BLOCK, Finder, NoFormulaError, build_preset, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
+from explorer.scripts import FOLDER
 from shapewatch.cards.configs import Plan
 from shapewatch.cards.costs import axis_size, cache_shapes
 from shapewatch.tracing import flops
@@ -24,7 +25,6 @@ from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
 from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 from tformer_lite import cached, trace
-from tformer_lite.explorer.scripts import FOLDER
 
 MODULES = [FOLDER / "sizes.mjs"]
 PAGE = json.loads(sizes.SIZES_FILE.read_text("utf8"))

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from gallery import bug, bugs, changed_shapes, example_shapes
+from gallery.planting import source
 from tests.helpers.listings import LEFT, unstyled
-from tformer_lite import bug, bugs, running_example, running_model
-from tformer_lite.gallery import changed_shapes, example_shapes
-from tformer_lite.gallery.planting import source
+from tformer_lite import running_example, running_model
 
 ALL = pytest.mark.parametrize("name", [bug.name for bug in bugs()])
 # What they spoil does not show in the logits of the running example.

@@ -5,14 +5,14 @@ import re
 import pytest
 from pictures.dots import dots
 
+from gallery import bugs, by_property, plant_and_report, stored_catches
+from gallery.catching import Catch
+from gallery.entries import shelves
 from shapewatch.properties.reporting import CHECKS
 from shapewatch.tracing import Sheet
 from tests.helpers.legitimate import LEGITIMATE
 from tests.helpers.listings import unstyled
-from tformer_lite import bugs, report, running_example, running_model
-from tformer_lite.gallery import by_property, plant_and_report, stored_catches
-from tformer_lite.gallery.catching import Catch
-from tformer_lite.gallery.entries import shelves
+from tformer_lite import report, running_example, running_model
 
 # Of all properties that find it, the one that says most about the bug.
 EXPECTED = {

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from gallery import bug, planted
+from gallery.planting import PLACE_FILES, new_source, source
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
-from tformer_lite.gallery import bug, planted
-from tformer_lite.gallery.planting import PLACE_FILES, new_source, source
 from tformer_lite.model import attention, models
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"

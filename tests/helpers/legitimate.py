@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from gallery import planted
 from tests.helpers.own_models import GPTBlock
 from tests.helpers.small import small
 from tformer_lite import (
@@ -18,7 +19,6 @@ from tformer_lite import (
     tiny_translator,
     trained_translator,
 )
-from tformer_lite.gallery import planted
 
 Case = tuple[nn.Module, tuple[Tensor, ...]]
 

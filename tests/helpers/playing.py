@@ -5,8 +5,8 @@ import json
 import weights
 from playwright.sync_api import Locator, Page
 
+from explorer.scripts import FOLDER
 from tformer_lite import Batch, english_nepali, lay_out, trained_translator
-from tformer_lite.explorer.scripts import FOLDER
 
 PLAY = "book/play.html"
 GIVEN = json.loads(weights.WEIGHTS_FILE.read_text("utf8"))

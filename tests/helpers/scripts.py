@@ -9,8 +9,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from explorer.scripts import join_modules
 from tests.helpers.browser import executable
-from tformer_lite.explorer.scripts import join_modules
 
 IN_NODE = "%s\nconsole.log(JSON.stringify((%s)(%s)));\n"
 

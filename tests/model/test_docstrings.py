@@ -18,15 +18,9 @@ from tformer_lite import (
 )
 from tformer_lite.decoding import sampling, search
 from tformer_lite.example import running
-from tformer_lite.model import (
-    attention,
-    layers,
-    masks,
-    models,
-    modern,
-    variants,
-)
+from tformer_lite.model import attention, grouped, layers, masks, models
 from tformer_lite.model.choices import PARTS
+from tformer_lite.parts import modern, variants
 from tformer_lite.text import datasets, tokenizers
 from tformer_lite.training import batches
 
@@ -34,6 +28,7 @@ MODULES = (
     attention,
     batches,
     datasets,
+    grouped,
     layers,
     masks,
     models,

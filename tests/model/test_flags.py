@@ -4,8 +4,10 @@ import ast
 
 import pytest
 
-from tests.helpers.house import MODEL, SITTING, SMALL
+from tests.helpers.house import MODEL, OTHER_PARTS, SITTING, SMALL
 
+FILES = [MODEL / f"{name}.py" for name in (*SITTING, *SMALL)]
+FILES += sorted(OTHER_PARTS.glob("[!_]*.py"))
 # `__getitem__` looks a part up, while a model is built.
 BUILDING = "__init__", "reset_parameters", "__getitem__"
 
@@ -25,9 +27,9 @@ def asks(function: ast.AST) -> list[str]:
     return [ast.unparse(node) for node in found]
 
 
-@pytest.mark.parametrize("name", [*SITTING, *SMALL, "bert"])
-def test_nothing_but_building_asks_what_the_config_says(name):
-    tree = ast.parse((MODEL / f"{name}.py").read_text("utf8"))
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_nothing_but_building_asks_what_the_config_says(file):
+    tree = ast.parse(file.read_text("utf8"))
     for node in ast.walk(tree):
         assert getattr(node, "id", "") != "print"
         for function in node.body if isinstance(node, ast.ClassDef) else ():

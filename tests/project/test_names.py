@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.project import ROOT, project_files
 
 PACKAGES = {
-    "tformer_lite": ["tformer_lite"],
+    "tformer_lite": ["tformer_lite", "explorer", "gallery"],
     "shapewatch": ["shapewatch"],
     "classroom": ["classroom"],
     "pictures": ["chapters/pictures"],

@@ -19,17 +19,17 @@ from tests.helpers.project import ROOT, project_files, run
 PACKAGE_FLOORS = (
     {"shapewatch"},
     {"tformer_lite"},
-    {"classroom", "pictures"},
+    {"classroom", "explorer", "gallery", "pictures"},
 )
 FLOORS = {
     "tformer_lite": (
         {"extras", "rounding", "hooks"},
         {"text"},
         {"model"},
+        {"parts"},
         {"decoding"},
-        {"drawing", "explorer", "training"},
+        {"drawing", "training"},
         {"example"},
-        {"gallery"},
         {"public", "commands"},
         {"__init__"},
         {"__main__"},
@@ -122,7 +122,7 @@ TRACING = ROOT / "shapewatch" / "tracing"
         (TRACING / "tracer.py", "import tformer_lite"),
         (TRACING / "tracer.py", "from shapewatch import properties"),
         (TRACING / "record" / "run.py", "import shapewatch.tracing.tables"),
-        (MODULE / "text" / "pieces.py", "from tformer_lite.model import bert"),
+        (MODULE / "text" / "pieces.py", "from tformer_lite.parts import bert"),
         (MODULE / "drawing" / "page.py", "from pictures.dots import dots"),
         (MODULE / "drawing" / "page.py", "from classroom import check"),
         (ROOT / "classroom" / "cases.py", "from pictures.dots import dots"),

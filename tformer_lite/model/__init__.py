@@ -6,6 +6,6 @@ attention), `attention` (equation 1, and the layer), and `models` (blocks,
 stacks, and the two models).
 
 The others are for looking up: `choices` builds the parts that a config
-names, `checks` refuses bad input, `variants` and `modern` have more parts,
-`bert` a pretrained embedding, and `modes` runs a model in evaluation.
+names, `grouped` lets heads share keys, `checks` refuses bad input, and `modes`
+runs a model in evaluation. Other forms of the parts stand in `parts`.
 """

@@ -12,8 +12,8 @@ from tformer_lite.model.checks import (
     check_heads,
     check_letters,
 )
+from tformer_lite.model.grouped import Narrow, share_heads
 from tformer_lite.model.layers import Linear
-from tformer_lite.model.modern import Narrow, share_heads
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:

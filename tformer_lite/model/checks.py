@@ -92,6 +92,16 @@ def check_heads(d_model: int, n_heads: int) -> None:
         )
 
 
+def check_pairs(d: int) -> None:
+    """Raise ValueError unless the channels of a head come in pairs."""
+    if d % 2:
+        raise ValueError(
+            f"a head of {d} channels has one without a partner: rotary "
+            "positions turn channels two by two. Choose an n_heads that "
+            "makes d_model / n_heads even."
+        )
+
+
 def check_groups(n_heads: int, n_kv_heads: int) -> None:
     """Raise ValueError unless the query heads divide into the groups."""
     if n_kv_heads < 1 or n_heads % n_kv_heads:

@@ -1,9 +1,14 @@
 """The parts that a `Config` names: a table for each choice, and what builds
-a part from a config's numbers."""
+a part from a config's numbers.
 
-from collections.abc import Callable
+Of a part that stands in the room `parts`, a table has the place: it is
+imported when it is chosen.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -11,9 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tformer_lite.model.attention import MultiHeadAttention
-from tformer_lite.model.bert import BertEmbedding
+from tformer_lite.model.checks import check_pairs
 from tformer_lite.model.config import Config
-from tformer_lite.model.efficient import MixtureOfExperts, TiledAttention
 from tformer_lite.model.layers import (
     FeedForward,
     LearnedPositions,
@@ -21,26 +25,17 @@ from tformer_lite.model.layers import (
     TokenEmbedding,
 )
 from tformer_lite.model.masks import causal_mask, sliding_mask
-from tformer_lite.model.modern import GatedFeedForward, check_pairs, rotate
-from tformer_lite.model.variants import (
-    FusedAttention,
-    FusedCrossAttention,
-    PlainEmbedding,
-    ShrunkEmbedding,
-    UnbiasedNorm,
-)
 
 
-class Parts(dict[str, Any]):
+class Parts(Mapping[str, Any]):
     """Parts by their names; `field` is the choice that a `Config` makes.
 
     A part of the reader's own, which is no name, is given back as it is. A
     name that is unknown raises ValueError, listing the known.
     """
 
-    def __init__(self, field: str, **parts: Any):
-        super().__init__(parts)
-        self.field = field
+    def __init__(self, field: str, **places: Any):
+        self.field, self.places = field, places
 
     def __getitem__(self, choice: Any) -> Any:
         """Give the part of this name, or the one that is given."""
@@ -51,16 +46,34 @@ class Parts(dict[str, Any]):
                 f"{self.field}={choice!r} is unknown: choose one of "
                 f"{', '.join(self)}, or give a part of your own."
             )
-        return super().__getitem__(choice)
+        place = self.places[choice]
+        return other_form(place) if isinstance(place, str) else place
+
+    def __contains__(self, choice: Any) -> bool:
+        return choice in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def other_form(place: str) -> Any:
+    """Import a part of the room `parts`, such as "modern.rotate"."""
+    file, _, name = place.partition(".")
+    return getattr(import_module(f"tformer_lite.parts.{file}"), name)
 
 
 EMBEDDINGS = Parts(
     "embedding",
     scaled=TokenEmbedding,
-    plain=PlainEmbedding,
-    shrunk=ShrunkEmbedding,
+    plain="variants.PlainEmbedding",
+    shrunk="variants.ShrunkEmbedding",
 )
-SRC_EMBEDDINGS = Parts("src_embedding", **EMBEDDINGS, bert=BertEmbedding)
+SRC_EMBEDDINGS = Parts(
+    "src_embedding", **EMBEDDINGS.places, bert="bert.BertEmbedding"
+)
 # Rotary positions are not added to words: attention turns by them.
 POSITIONS = Parts(
     "positions",
@@ -69,27 +82,30 @@ POSITIONS = Parts(
     rotary=nn.Identity,
     none=nn.Identity,
 )
-SRC_POSITIONS = Parts("src_positions", **POSITIONS)
+SRC_POSITIONS = Parts("src_positions", **POSITIONS.places)
 ATTENTIONS = Parts(
     "attention",
     split=MultiHeadAttention,
-    fused=FusedAttention,
-    tiled=TiledAttention,
+    fused="variants.FusedAttention",
+    tiled="efficient.TiledAttention",
 )
 CROSS_ATTENTIONS = Parts(
     "cross_attention",
     split=MultiHeadAttention,
-    fused=FusedCrossAttention,
-    tiled=TiledAttention,
+    fused="variants.FusedCrossAttention",
+    tiled="efficient.TiledAttention",
 )
 FEED_FORWARDS = Parts(
     "feed_forward",
     plain=FeedForward,
-    gated=GatedFeedForward,
-    mixture=MixtureOfExperts,
+    gated="modern.GatedFeedForward",
+    mixture="efficient.MixtureOfExperts",
 )
 NORMS = Parts(
-    "norm", layer=nn.LayerNorm, unbiased=UnbiasedNorm, rms=nn.RMSNorm
+    "norm",
+    layer=nn.LayerNorm,
+    unbiased="variants.UnbiasedNorm",
+    rms=nn.RMSNorm,
 )
 ACTIVATIONS = Parts(
     "activation",
@@ -120,7 +136,7 @@ def make_attention(config: Config) -> nn.Module:
     part = ATTENTIONS[config.attention]
     if config.positions != "rotary":
         return with_groups(part, config)
-    attention = with_groups(part, config, place=rotate)
+    attention = with_groups(part, config, place=other_form("modern.rotate"))
     check_pairs(config.d_model // config.n_heads)
     return attention
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from gallery import bug
 from shapewatch import properties
 from tests.helpers import (
     biases,
@@ -44,7 +45,6 @@ from tests.helpers.writers import StartsWithOne
 from tests.helpers.wrong_losses import ODD, WRONG
 from tformer_lite import (
     DecoderOnly,
-    bug,
     char_lm,
     running_example,
     running_model,

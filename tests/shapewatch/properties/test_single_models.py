@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
+from gallery import bug
 from shapewatch.properties import (
     dropout,
     exact_gradients,
@@ -28,7 +29,7 @@ from tests.helpers.blocks import of_blocks
 from tests.helpers.places import TwoSides
 from tests.helpers.strangers import GPT, IDS, PADDED, Attention, Block
 from tests.helpers.writers import StartsWithOne
-from tformer_lite import bug, report, running_example, running_model
+from tformer_lite import report, running_example, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 

@@ -21,7 +21,8 @@ from tformer_lite.model.attention import (
     split_heads,
 )
 from tformer_lite.model.choices import ATTENTIONS, CROSS_ATTENTIONS
-from tformer_lite.model.modern import rotate, share_heads
+from tformer_lite.model.grouped import share_heads
+from tformer_lite.parts.modern import rotate
 
 
 class Cache(nn.Module):

@@ -1,5 +1,5 @@
 /* The gallery's bugs, under its names: the part that each of them replaces. What
- * they are, and the line in PyTorch, stands in tformer_lite/gallery. */
+ * they are, and the line in PyTorch, stands in gallery. */
 
 import { parts } from "./parts.mjs";
 import { Tensor } from "./tensor.mjs";

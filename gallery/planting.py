@@ -8,21 +8,29 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 from zlib import crc32
 
-HOUSE = Path(__file__).parents[1]
-# What is copied: the room of the model, but for the config, which copies
-# and the model itself must both understand; and the running model.
-MODEL = sorted((HOUSE / "model").glob("[!_]*.py"))
-PLACE_FILES = {file.stem: file for file in MODEL if file.stem != "config"}
+import tformer_lite
+
+HOUSE = Path(tformer_lite.__file__).parent
+# What is copied: the model and its other parts, but for the config, which
+# copies and the model itself must both understand; and the running model.
+ROOMS = "model", "parts"
+FILES = [file for room in ROOMS for file in (HOUSE / room).glob("[!_]*.py")]
+PLACE_FILES = {
+    file.stem: file for file in sorted(FILES) if file.stem != "config"
+}
 PLACE_FILES["running"] = HOUSE / "example" / "running.py"
-RUNNING_MODULE = "tformer_lite.example.running"
+PLACES = {
+    f"tformer_lite.{file.parent.name}.{place}": place
+    for place, file in PLACE_FILES.items()
+}
 
 
 def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     """Copy the model's modules, with a line of one of them replaced.
 
-    `file` is one in the room `model`, such as attention or layers, or
-    running; `right` is a line of it, without its indentation, and `wrong`
-    the one that comes instead. The copies are attributes of the
+    `file` is one in the rooms `model` and `parts`, such as attention or
+    layers, or running; `right` is a line of it, without its indentation, and
+    `wrong` the one that comes instead. The copies are attributes of the
     result: `planted(...).running.running_model()` is the book's model with
     that line changed. The modules themselves stay as they are. Tracebacks
     and traces show the lines that run.
@@ -74,14 +82,12 @@ class Copies(dict[str, ModuleType]):
         exec(code(file, text), vars(module))
         return module
 
-    def fetch(self, name: str, *details: Any) -> ModuleType:
+    def fetch(self, name: str, *details: Any) -> Any:
         """Import a copy if there is one, else the module itself."""
-        file = name.rpartition(".")[2]
-        if (
-            name in (f"tformer_lite.model.{file}", RUNNING_MODULE)
-            and file in PLACE_FILES
-        ):
-            return self[file]
+        if name in PLACES:
+            return self[PLACES[name]]
+        if name == "importlib":  # by which a model's choices find its parts
+            return SimpleNamespace(import_module=self.fetch)
         return __import__(name, *details)
 
 

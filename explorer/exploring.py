@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
+from explorer.scripts import FOLDER, join_modules
 from shapewatch.tracing import SavedTrace, Trace
 from shapewatch.tracing.axes.names import shape_text
 from shapewatch.tracing.questions.attention import (
@@ -20,7 +21,6 @@ from shapewatch.tracing.questions.attention import (
     rows_sum_to_1,
     scale_between,
 )
-from tformer_lite.explorer.scripts import FOLDER, join_modules
 from tformer_lite.rounding import decimals
 
 MODULES = [

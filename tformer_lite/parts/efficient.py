@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from tformer_lite.model.attention import MultiHeadAttention, join_heads
 from tformer_lite.model.checks import check_fit
+from tformer_lite.model.grouped import share_heads
 from tformer_lite.model.layers import FeedForward, Linear
-from tformer_lite.model.modern import share_heads
 
 
 class MixtureOfExperts(nn.Module):

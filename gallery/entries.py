@@ -8,8 +8,8 @@ from pathlib import Path
 
 from torch import nn
 
+from gallery.planting import planted
 from shapewatch.tracing.markup import code_html, html_table, pre_html
-from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
 
 BUGS = Path(__file__).with_name("bugs.toml")

@@ -1,13 +1,13 @@
 """A gallery of classic bugs, each one line of the model's own source."""
 
-from tformer_lite.gallery.catching import (
+from gallery.catching import (
     by_property,
     plant_and_report,
     stored_catches,
 )
-from tformer_lite.gallery.entries import Bug, bug, bugs
-from tformer_lite.gallery.planting import planted
-from tformer_lite.gallery.shapes import changed_shapes, example_shapes
+from gallery.entries import Bug, bug, bugs
+from gallery.planting import planted
+from gallery.shapes import changed_shapes, example_shapes
 
 __all__ = [
     "Bug",

@@ -6,8 +6,11 @@ from functools import cache
 from html import escape
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple
 
+from gallery.entries import Bug, bug, incident_html, shelves
+from gallery.shapes import changed_shapes, example_shapes
 from shapewatch import properties
 from shapewatch.properties import report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
@@ -19,13 +22,10 @@ from shapewatch.tracing.markup import (
 )
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_example, running_model
-from tformer_lite.example.shipped import STORED_FILES
-from tformer_lite.gallery.entries import Bug, bug, incident_html, shelves
-from tformer_lite.gallery.shapes import changed_shapes, example_shapes
 
 LEVELS = BROKEN, UNUSUAL
 BUG_NAME = attrgetter("name")
-CATCHES_FILE = STORED_FILES / "caught.json"
+CATCHES_FILE = Path(__file__).with_name("caught.json")
 
 
 class Catch(NamedTuple):

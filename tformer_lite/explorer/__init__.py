@@ -1,1 +1,0 @@
-"""Explorer: the translator and the attentions of any run, on a page."""
