@@ -45,8 +45,8 @@ class Checkpoint:
     `block_size` counts the positions that training used. Losses are in nats.
     """
 
-    model: Model
-    tokenizers: tuple[Tokenizer, ...] = ()
+    model: Any
+    tokenizers: tuple[Any, ...] = ()
     block_size: int | None = None
     train_losses: list[float] = field(default_factory=list)
     val_losses: list[float] = field(default_factory=list)

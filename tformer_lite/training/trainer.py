@@ -2,13 +2,12 @@
 
 import math
 from copy import deepcopy
-from typing import cast
 
 from torch import nn
 from torch.optim import AdamW
 
 from tformer_lite.training.batches import Data, loss_of, mean_loss
-from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
+from tformer_lite.training.checkpoints import Checkpoint, Tokenizer
 from tformer_lite.training.recipe import Recipe
 
 
@@ -94,7 +93,7 @@ class Trainer:
 
     def checkpoint(self, model: nn.Module) -> Checkpoint:
         """Gather what a file keeps of the best model, or of the newest."""
-        parts = cast(Model, model), self.tokenizers, self.block_size
+        parts = model, self.tokenizers, self.block_size
         return Checkpoint(*parts, [*self.train_losses], [*self.val_losses])
 
 
