@@ -105,7 +105,7 @@ def base_rows() -> list[dict]:
 def learner(trainer: Trainer, b: int = B, t: int = T) -> Callable:
     """Give a step of a character model's training, from batch to update."""
     x, y = torch.randint(V, (2, b, t))
-    return partial(trainer.learn, trainer.model, ((x,), y), -100)
+    return partial(trainer.learn, ((x,), y), -100)
 
 
 def attention_rows() -> list[dict]:

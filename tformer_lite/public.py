@@ -112,6 +112,6 @@ from tformer_lite.training.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
-from tformer_lite.training.loop import resume, train
+from tformer_lite.training.loop import train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer

@@ -27,12 +27,10 @@ def text(rows: int = ROWS, seed: int = 1, size: int = 8) -> Windows:
 
 
 class Cut:
-    """The text, or other data, with a signal, which is that of Ctrl-C, sent
-    while a batch of it is fetched."""
+    """The text with Ctrl-C, typed while a batch of it is fetched."""
 
-    def __init__(self, fetch: int, times: int = 1, data=None, by=SIGINT):
-        self.data = text() if data is None else data
-        self.left, self.times, self.by = fetch, times, by
+    def __init__(self, fetch: int, data: Windows | None = None):
+        self.data, self.left = data or text(), fetch
         self.ignore = self.data.ignore
 
     def __len__(self):
@@ -41,8 +39,7 @@ class Cut:
     def __getitem__(self, rows):
         self.left -= 1
         if self.left == 0:
-            for _ in range(self.times):
-                os.kill(os.getpid(), self.by)
+            os.kill(os.getpid(), SIGINT)
         return self.data[rows]
 
 
@@ -51,34 +48,18 @@ def trainer(seed: int = 0, **changes) -> Trainer:
     return Trainer(writer(seed), replace(RECIPE, **changes))
 
 
-def flat(value) -> list[Tensor]:
-    """The tensors and numbers in nested dictionaries and lists, in order."""
-    if isinstance(value, dict):
-        value = value.values()
-    if isinstance(value, Tensor | float | int):
-        return [torch.as_tensor(value)]
-    if value is None or isinstance(value, str):
-        return []
-    return [tensor for part in value for tensor in flat(part)]
-
-
-def everything(one: Trainer) -> list[Tensor]:
-    """The state of a training: weights, optimizer, losses, dropout."""
-    return flat(
-        [
-            one.model.state_dict(),
-            one.best.state_dict(),
-            one.optimizer.state_dict()["state"],
-            one.train_losses,
-            one.val_losses,
-            one.recent,
-            one.step,
-            one.random,
-        ]
-    )
+def state(one: Trainer) -> list[Tensor]:
+    """The state of a training: weights, optimizer, losses."""
+    moments = one.optimizer.state_dict()["state"].values()
+    return [
+        *one.model.state_dict().values(),
+        *one.best.state_dict().values(),
+        *(x for weight in moments for x in weight.values()),
+        torch.tensor([one.step, *one.train_losses, *one.val_losses]).double(),
+    ]
 
 
 def equal(one: Trainer, other: Trainer) -> bool:
     """Whether two trainings are the same to the last bit."""
-    mine, theirs = everything(one), everything(other)
+    mine, theirs = state(one), state(other)
     return len(mine) == len(theirs) and all(map(torch.equal, mine, theirs))

@@ -1,15 +1,13 @@
-"""Batches: every row once an epoch, in an order that one can take up."""
+"""Batches: every row once an epoch, in an order that a seed decides."""
 
-from collections import Counter
 from dataclasses import replace
 from itertools import chain, islice
 
 import pytest
 import torch
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, DistributedSampler
 
 from tformer_lite import Recipe
-from tformer_lite.training import batches as module
 from tformer_lite.training.batches import batches
 
 RECIPE = Recipe(steps=1, batch_size=4, seed=3)
@@ -28,11 +26,11 @@ class Rows(Dataset):
         return list(rows)
 
 
-def epochs(n, count, recipe=RECIPE, done=0):
+def epochs(n, count, recipe=RECIPE):
     """The batches of some epochs, epoch by epoch."""
     each = -(-n // recipe.batch_size)
-    found = list(islice(batches(Rows(n), recipe, done), count * each))
-    return [found[i * each : (i + 1) * each] for i in range(count)]
+    rows = list(islice(batches(Rows(n), recipe), count * each))
+    return [rows[i * each : (i + 1) * each] for i in range(count)]
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 22])
@@ -60,31 +58,8 @@ def test_the_order_depends_on_seed_and_epoch_alone():
 
 
 @pytest.mark.parametrize("n", [3, 8, 22])
-@pytest.mark.parametrize("done", [0, 1, 5, 6, 7, 12, 13])
-def test_done_batches_are_left_out_across_epochs(n, done):
-    whole = list(islice(batches(Rows(n), RECIPE), done + 9))
-    assert list(islice(batches(Rows(n), RECIPE, done), 9)) == whole[done:]
-
-
-def shared(monkeypatch, n, several, count=1):
-    """The rows of the first epochs, process by process."""
-    found = []
-    for rank in range(several):
-        monkeypatch.setattr(module, "processes", lambda r=rank: (several, r))
-        each = -(-n // several)
-        some = islice(batches(Rows(n), RECIPE), count * -(-each // 4))
-        found.append(list(chain(*some)))
-    return found
-
-
-@pytest.mark.parametrize("n", [8, 22, 30])
-def test_two_processes_share_the_rows_out_without_overlap(monkeypatch, n):
-    one, two = shared(monkeypatch, n, 2)
-    assert not set(one) & set(two)
-    assert sorted(one + two) == list(range(n))
-
-
-def test_an_odd_row_makes_one_come_twice_so_that_all_do_as_many(monkeypatch):
-    one, two = shared(monkeypatch, 23, 2)
-    assert len(one) == len(two) == 12
-    assert sorted(Counter(one + two).values()) == [1] * 22 + [2]
+def test_the_order_is_that_of_pytorchs_own_sampler(n):
+    sampler = DistributedSampler(Rows(n), 1, 0, seed=RECIPE.seed)
+    for number, epoch in enumerate(epochs(n, 3)):
+        sampler.set_epoch(number)
+        assert list(chain(*epoch)) == list(sampler)

@@ -1,8 +1,9 @@
-"""The training loop and its losses against PyTorch's own parts, and sums."""
+"""The training loop and its losses against PyTorch's own parts, and sums;
+what stops it, and what it keeps then."""
 
 import math
-import threading
 from copy import deepcopy
+from itertools import pairwise
 
 import pytest
 import torch
@@ -10,15 +11,25 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
-from tests.helpers.learning import RECIPE, equal, text, trainer, writer
+from tests.helpers.learning import (
+    RECIPE,
+    Cut,
+    equal,
+    text,
+    trainer,
+    writer,
+)
 from tformer_lite import (
     Recipe,
     Trainer,
+    load_checkpoint,
     mean_loss,
     train,
 )
 from tformer_lite.text.tokenizers import PAD
-from tformer_lite.training.batches import batches, loss_of
+from tformer_lite.training import trainer as module
+from tformer_lite.training.batches import Sample, batches, loss_of
+from tformer_lite.training.checkpoints import newest_path
 
 DATA, VALID = text(), text(9, seed=2)
 
@@ -83,7 +94,7 @@ def test_validation_changes_nothing_in_the_training():
     train(one, DATA, VALID)
     train(two, DATA)
     assert two.val_losses == []
-    one.val_losses = []
+    one.val_losses, one.best = [], one.model
     assert equal(one, two)
 
 
@@ -157,40 +168,184 @@ def test_the_mean_loss_has_no_dropout_and_no_gradients_and_leaves_no_trace():
     assert_close(loss, whole.item(), rtol=1e-6, atol=0)
 
 
-def test_the_bar_shows_loss_and_tokens_per_second(capfd):
+@pytest.mark.slow
+def test_a_note_looks_at_a_sample_and_always_at_the_same():
+    """An eighth of 3 times 800 rows learned from are 300."""
+    rows_seen, big = [], text(2000, seed=2)
+
+    class Watched:
+        ignore = big.ignore
+
+        def __len__(self):
+            return len(big)
+
+        def __getitem__(self, rows):
+            rows_seen.extend(rows)
+            return big[rows]
+
+    one = trainer(batch_size=800)
+    train(one, text(900), Watched())
+    assert len(rows_seen) == 3 * 300
+    assert rows_seen[:300] == rows_seen[300:600] == rows_seen[600:]
+    gaps = {b - a for a, b in pairwise(rows_seen[:300])}
+    assert gaps == {6, 7}  # 2000 / 300
+    assert rows_seen[0] + 2000 - rows_seen[299] in (6, 7)
+    assert one.val_losses[-1] == mean_loss(one.model, Sample(big, 300))
+
+
+def test_what_is_frozen_stays_as_it_was():
     one = trainer()
-    train(one, DATA, show=True)
-    out, bar = capfd.readouterr()
-    assert out == ""
-    last = bar.split("\r")[-1]
-    assert "100%" in last
-    assert "512/512" in last  # 8 steps of 8 rows of 8 tokens, at most
-    assert "tokens/s" in last
-    assert f"loss {one.loss:.3f}" in last
+    one.model.embedding.requires_grad_(False)
+    train(one, DATA, VALID)
+    first = trainer().model.embedding.tokens.weight
+    assert one.model.embedding.tokens.weight.equal(first)
+
+
+# --- What stops it --------------------------------------------------------
+
+
+class Bad:
+    """A model whose loss, or gradient, is no number from some call on."""
+
+    def __init__(self, one, calls, bend):
+        self.left = calls
+        self.bend = bend
+        one.model.head.register_forward_hook(self)
+
+    def __call__(self, part, inputs, logits):
+        self.left -= part.training
+        return self.bend(logits) if self.left < 0 else logits
+
+
+def with_gradient(value):
+    """Leave the logits as they are, and make all their gradients `value`."""
+
+    def bend(logits):
+        if logits.requires_grad:
+            logits.register_hook(lambda g: torch.full_like(g, value))
+        return logits
+
+    return bend
 
 
 @pytest.mark.slow
-def test_a_thread_may_train_too():
-    one, two = trainer(), trainer()
-    thread = threading.Thread(target=train, args=(one, DATA))
-    thread.start()
-    thread.join()
-    train(two, DATA)
-    assert equal(one, two)
+@pytest.mark.parametrize(
+    ("bend", "said"),
+    [
+        (lambda x: x * math.nan, "the loss of step 5 is nan"),
+        (lambda x: x.abs() * -math.inf, "the loss of step 5 is (nan|inf)"),
+        (with_gradient(math.nan), "norm of the gradients of step 5 is nan"),
+        (with_gradient(math.inf), "gradients of step 5 is (nan|inf)"),
+    ],
+)
+@pytest.mark.parametrize("clip", [1.0, math.inf])
+def test_it_stops_before_a_step_that_would_spoil_the_weights(
+    path, bend, said, clip
+):
+    one = trainer(clip=clip)
+    Bad(one, 4, bend)
+    with pytest.raises(FloatingPointError, match=f"{said}.* rate of 0.00"):
+        train(one, DATA, VALID, path)
+    assert one.step == 4
+    assert len(load_checkpoint(newest_path(path)).val_losses) == 1
+    assert all(w.isfinite().all() for w in one.model.parameters())
 
 
-def test_a_moved_model_takes_its_optimizer_along():
-    """Another type stands for another device, which is not always there."""
-    one = Trainer(writer(dropout=0.0), RECIPE)
-    train(one, DATA)
-    one.model.double()
-    one.recipe = Recipe(**{**vars(RECIPE), "steps": 9})
-    train(one, DATA)
-    kinds = {
-        value.dtype
-        for state in one.optimizer.state.values()
-        for name, value in state.items()
-        if name != "step"
-    }
-    assert kinds == {torch.float64}
-    assert one.step == 9
+def test_a_note_of_no_number_replaces_no_file(path):
+    one = trainer()
+
+    def spoil(optimizer, *_):
+        if one.step == 5:
+            one.model.head.weight.data[0, 0] = math.nan
+
+    one.optimizer.register_step_post_hook(spoil)
+    said = "the validation loss of step 6 is nan, .* a longer warmup"
+    with pytest.raises(FloatingPointError, match=said):
+        train(one, DATA, VALID, path)
+    for file in path, newest_path(path):
+        model = load_checkpoint(file).model
+        assert all(w.isfinite().all() for w in model.parameters())
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Validation losses that the test chooses."""
+
+    def tell(*losses):
+        losses = iter(losses)
+        monkeypatch.setattr(module, "mean_loss", lambda *_: next(losses))
+
+    return tell
+
+
+def noted_weights(one, path) -> list[dict]:
+    """Train, and give the weights at each note."""
+    states = []
+    train(
+        one,
+        DATA,
+        VALID,
+        path,
+        at_note=lambda noted: states.append(
+            deepcopy(noted.model.state_dict())
+        ),
+    )
+    return states
+
+
+def alike(one, other):
+    return all(one[name].equal(other[name]) for name in one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("patience", [None, 3])
+@pytest.mark.parametrize(
+    ("losses", "best"),
+    [
+        ([5, 4, 3, 3.5, 3.2, 3.1], 2),
+        ([1, 2, 3, 4], 0),
+        ([5, 4, 4, 4, 4], 1),  # as low is not lower
+        ([5, 6, 6, 4, 5, 5, 3, 9, 9, 9], 6),
+    ],
+)
+def test_the_best_weights_are_kept_and_the_newest_and_patience_ends_it(
+    told, path, losses, best, patience
+):
+    told(*losses)
+    steps = 2 * len(losses) if patience is None else 60
+    one = trainer(steps=steps, every=2, lr=0.03, patience=patience)
+    states = noted_weights(one, path)
+    assert (one.val_losses, one.step) == (losses, 2 * len(losses))
+    last = states[-1] if patience is None else states[best]
+    assert alike(one.model.state_dict(), last)
+    assert alike(one.best.state_dict(), states[best])
+    assert not alike(states[best], states[-1])
+    for file, weights in (path, states[best]), (newest_path(path), states[-1]):
+        kept = load_checkpoint(file)
+        assert alike(kept.model.state_dict(), weights)
+        assert kept.val_losses == losses
+        assert kept.train_losses == one.train_losses
+
+
+def test_patience_without_validation_data_is_refused(tmp_path):
+    one = trainer(patience=3)
+    with pytest.raises(ValueError, match="patience=3 waits .* validation"):
+        train(one, DATA, save=tmp_path / "model.pt")
+    assert one.step == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("fetch", [1, 3, 5, 8])
+def test_ctrl_c_keeps_the_best_weights_and_the_newest(path, fetch):
+    """A batch is fetched for each step, and the third and sixth are noted."""
+    one = trainer()
+    begun = deepcopy(one.model.state_dict())
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(fetch), VALID, path)
+    assert one.step == fetch - 1
+    assert not any(part.training for part in one.model.modules())
+    newest = load_checkpoint(newest_path(path)).model.state_dict()
+    assert alike(newest, one.model.state_dict())
+    best = load_checkpoint(path).model.state_dict()
+    assert alike(best, one.best.state_dict())
+    assert alike(newest, begun) == (fetch == 1)

@@ -1,15 +1,13 @@
 """Recipes: schedules against their papers and PyTorch's, and refusals."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR
 from torch.testing import assert_close
 
-from tformer_lite import DecoderOnly, Recipe, Trainer, char_lm
-from tformer_lite.example.running import seeded_model
+from tformer_lite import Recipe
 from tformer_lite.training.recipe import SCHEDULES
 
 NAMES = sorted(SCHEDULES)
@@ -96,21 +94,3 @@ def test_a_number_below_0_is_refused(name, value):
 def test_betas_are_shares_below_1(betas):
     with pytest.raises(ValueError, match="each is 0 or more, and below 1"):
         Recipe(steps=1, betas=betas)
-
-
-def test_bf16_is_pytorchs_autocast_and_leaves_weights_and_gradients_exact():
-    """The witness: a loss under torch.autocast, in lines of our own."""
-    config = replace(char_lm, dropout=0.0)
-    models = [seeded_model(DecoderOnly, config, 0) for _ in range(3)]
-    x, y = torch.arange(128).remainder(65).view(2, 64).unbind()
-    losses = []
-    for model, bf16 in zip(models, (True, False)):
-        trainer = Trainer(model, Recipe(steps=1, bf16=bf16))
-        trainer.learn(model, ((x[None],), y[None]), -100)
-        losses.append(trainer.loss)
-    with torch.autocast("cpu", torch.bfloat16):
-        logits = models[2](x[None])
-        wanted = torch.nn.functional.cross_entropy(logits[0], y)
-    assert losses[0] == wanted.item()
-    assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.01)
-    assert {p.dtype for p in models[0].parameters()} == {torch.float32}

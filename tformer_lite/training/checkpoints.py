@@ -1,31 +1,27 @@
 """Models in files: weights, config, vocabularies, losses."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from operator import index
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import torch
-from torch import Tensor
 
-from tformer_lite.text.pieces import PieceTokenizer
+from tformer_lite.model.config import Config
+from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
-from tformer_lite.training.files import damage_told, read_checked, write_whole
-from tformer_lite.training.origin import Origin
-from tformer_lite.training.recipe import Recipe
-from tformer_lite.training.weights import (
-    Model,
-    known_class,
-    pack_model,
-    unpack_model,
-)
 
-# Files of format 1 have no `buffers` and no `tied`, those of 1 and 2 other
-# names (`renamed` in weights.py).
-FORMAT = 3
+FORMAT = 4
+Model = DecoderOnly | EncoderDecoder
 Tokenizer = CharTokenizer | WordTokenizer
+MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
+TOKENIZERS: dict[str, Callable[[dict[str, int]], Tokenizer]] = {
+    "CharTokenizer": lambda ids: CharTokenizer("".join(ids)),
+    "WordTokenizer": WordTokenizer,
+}
 # Source 002's names for the fields of a config.
 SOURCE_NAMES = {
     "d_model": "d_model",
@@ -35,6 +31,10 @@ SOURCE_NAMES = {
     "max_seq_len": "max_len",
     "dropout": "dropout",
 }
+OWN = (
+    "is of your own, and a file keeps no code: save model.state_dict(), and "
+    "build the model yourself."
+)
 
 
 @dataclass
@@ -42,19 +42,14 @@ class Checkpoint:
     """What a file keeps of a model.
 
     `tokenizers` are the source's, if there is one, and the target's;
-    `block_size` counts the positions that training used. `training` is
-    what a `Trainer` needs to go on. `word_triples` say which ids follow each
-    other in the sources that a translator has learned from, (N, 3). Losses
-    are in nats.
+    `block_size` counts the positions that training used. Losses are in nats.
     """
 
-    model: Model
-    tokenizers: tuple[Tokenizer, ...] = ()
+    model: Any
+    tokenizers: tuple[Any, ...] = ()
     block_size: int | None = None
     train_losses: list[float] = field(default_factory=list)
     val_losses: list[float] = field(default_factory=list)
-    training: dict[str, Any] = field(default_factory=dict)
-    word_triples: Tensor | None = None
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
@@ -63,42 +58,66 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
     A file of that name is replaced once the new one is complete. It is
     source 002's dictionary, with more keys. Raises ValueError for a model,
     a part of one or a tokenizer of the reader's own, which are code, and no
-    file keeps code; OSError for a path that is no file, or that is
-    read-only.
+    file keeps code; OSError for a path that is no file.
     """
-    write_whole(pack(checkpoint), path)
+    packed, file = pack(checkpoint), Path(os.path.realpath(path))
+    if file.exists() and not file.is_file():
+        raise OSError(f"{path} is no file: a checkpoint needs one.")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    try:
+        torch.save(packed, part)
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def newest_path(path: str | Path) -> Path:
+    """Name the file of a training's newest weights, beside its best."""
+    file = Path(path)
+    return file.with_name(f"{file.stem}_newest{file.suffix}")
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
     """Read a checkpoint, onto the CPU; nothing in it is ever run.
 
-    Each number has the type that it had, and weights that were one are one
-    again. Raises FileNotFoundError when there is none, ValueError for a
-    file that is damaged, of another program, or of another version.
+    Raises FileNotFoundError when there is none, ValueError for a file that
+    has code in it, is damaged, or of another program or version.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no checkpoint {path}: train first.")
-    packed = read_checked(path)
-    if not isinstance(packed, dict) or packed.get("format") is None:
-        raise ValueError(
-            f"{path} is no checkpoint of tformer_lite, though PyTorch can "
-            "read it: give one that save_checkpoint wrote."
+    try:
+        packed = read(path)
+        if packed.get("format") == FORMAT:
+            return unpack(packed)
+    except Exception as error:  # there is no end to what files hold
+        raise ValueError(f"{path} {fault_of(error)}") from error
+    raise ValueError(
+        f"{path} is no checkpoint of this version of tformer_lite, though "
+        "PyTorch can read it: give one that save_checkpoint wrote."
+    )
+
+
+def read(path: str | Path) -> Any:
+    """Read a file of PyTorch's, without running what is in it; BadZipFile
+    for one that is not as it was written."""
+    if is_zipfile(path):
+        with ZipFile(path) as records:
+            if name := records.testzip():
+                raise BadZipFile(name)
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def fault_of(error: Exception) -> str:
+    """Say why a file cannot be read, by PyTorch's error."""
+    if code := re.search(r"GLOBAL (\S+)", str(error)):
+        return (
+            f"holds code, {code[1]}, and not tensors, numbers and words "
+            "alone: nothing in it was run. Ask for its state_dict()."
         )
-    with damage_told(path):
-        version = index(packed["format"])
-    if not 1 <= version <= FORMAT:
-        raise ValueError(other_format(path, version))
-    with damage_told(path):
-        return unpack(packed)
-
-
-def other_format(path: str | Path, version: int) -> str:
-    """Say what to do with a file of a version that cannot be read."""
-    newer = version > FORMAT
-    what = "update tformer_lite" if newer else "train again"
     return (
-        f"{path} has format {version}, and this version of tformer_lite reads "
-        f"formats 1 to {FORMAT}: {what}."
+        "is damaged, or no checkpoint: it cannot be read. Train again, or "
+        "take a copy of it."
     )
 
 
@@ -107,90 +126,74 @@ def pack(checkpoint: Checkpoint) -> dict[str, Any]:
 
     Its first seven keys, and those in `config`, are source 002's.
     """
-    model = pack_model(checkpoint.model)
-    config = checkpoint.model.config
+    model, config = checkpoint.model, checkpoint.model.config
     words = [
-        (known_class(one, TOKENIZERS), one.ids)
-        for one in checkpoint.tokenizers
+        (known_name(tokenizer, TOKENIZERS), tokenizer.ids)
+        for tokenizer in checkpoint.tokenizers
     ]
     ids = words[-1][1] if words else {}
+    sizes = {
+        name: getattr(config, ours) for name, ours in SOURCE_NAMES.items()
+    }
     return {
-        "model_state_dict": model["model_state_dict"],
+        "model_state_dict": model.state_dict(),
         "vocab_size": config.vocab_size,
         "stoi": ids,
         "itos": {i: text for text, i in ids.items()},
-        "config": {
-            name: getattr(config, ours) for name, ours in SOURCE_NAMES.items()
-        }
+        "config": sizes
         | {"block_size": checkpoint.block_size or config.max_len},
         "train_losses": checkpoint.train_losses,
         "val_losses": checkpoint.val_losses,
         "format": FORMAT,
-        **model,
+        "model": known_name(model, MODELS),
+        "model_config": choices_of(model),
         "tokenizers": words,
-        "training": checkpoint.training,
-        "word_triples": checkpoint.word_triples,
     }
 
 
 def unpack(packed: dict[str, Any]) -> Checkpoint:
     """Build the model and the tokenizers again, with what was learned."""
-    train_losses, val_losses = (
-        [float(loss) for loss in packed[name]]
-        for name in ("train_losses", "val_losses")
-    )
+    weights = packed["model_state_dict"]
+    model = new_model(packed["model"], Config(**packed["model_config"]))
+    model.to(next(iter(weights.values())).dtype).load_state_dict(weights)
     return Checkpoint(
-        unpack_model(packed),
+        model.eval(),
         tuple(TOKENIZERS[kind](ids) for kind, ids in packed["tokenizers"]),
-        range(1, index(packed["config"]["block_size"]) + 1)[-1],
-        train_losses,
-        val_losses,
-        check_training(packed["training"]),
-        threes(packed.get("word_triples")),  # older files have none
+        packed["config"]["block_size"],
+        packed["train_losses"],
+        packed["val_losses"],
     )
 
 
-def threes(ids: Tensor | None) -> Tensor | None:
-    """Give rows of three ids back; RuntimeError for another shape."""
-    return None if ids is None else ids.long().view(len(ids), 3)
+def new_model(kind: str, config: Config) -> Model:
+    """Build a model, and use up none of the reader's random numbers."""
+    with torch.random.fork_rng(devices=[]):
+        return MODELS[kind](config)
 
 
-def check_training(training: dict[str, Any]) -> dict[str, Any]:
-    """Give a training back; what cannot be one raises one of many errors."""
-    if not training:
-        return {}
-    # A schedule of one's own has a name that no recipe knows.
-    recipe = Recipe(**training["recipe"] | {"schedule": "constant"})
-    whole = recipe.steps, recipe.batch_size, recipe.every, recipe.seed
-    if min(map(index, (*whole, training["step"]))) < 0:
-        raise ValueError("a count is 0 or more")
-    if not isinstance(training["recipe"]["schedule"], str):
-        raise TypeError("a schedule is a word")
-    if not isinstance(recipe.bf16, bool):
-        raise TypeError("bf16 is on or off")
-    others = training.get("rng_states_of_others", ())
-    for numbers in (training["rng_state"], *others):
-        if numbers is not None:
-            torch.Generator().set_state(numbers)
-    if (data := training.get("data")) is not None:
-        Origin(**data)
-    recent = [float(x) for x in training["recent"]]
-    pairs = training.get("noted") or ()
-    noted = [(index(step), float(seconds)) for step, seconds in pairs]
-    seconds = float(training.get("seconds", 0))
-    return training | {"recent": recent, "noted": noted, "seconds": seconds}
+def choices_of(model: Model) -> dict[str, Any]:
+    """List the fields of a model's config that are no defaults; ValueError
+    for a part that they do not describe."""
+    config = model.config
+    values = {
+        x.name: (getattr(config, x.name), x.default) for x in fields(config)
+    }
+    chosen = {
+        n: value for n, (value, usual) in values.items() if value != usual
+    }
+    for name, value in chosen.items():
+        if not isinstance(value, str | int | float | None):
+            raise ValueError(f"{name}={value!r} {OWN}")
+    if repr(model) != repr(new_model(type(model).__name__, config)):
+        raise ValueError(
+            f"a part of the model, which is not as its config says, {OWN}"
+        )
+    return chosen
 
 
-def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:
-    """Build a PieceTokenizer from the ids of its pieces, by a file of them."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "pieces.txt")
-        file.write_text("\n".join(sorted(ids, key=ids.__getitem__)), "utf8")
-        return PieceTokenizer(file)
-
-
-TOKENIZERS: dict[str, Callable[[dict[str, int]], Tokenizer]] = {
-    "CharTokenizer": lambda ids: CharTokenizer("".join(ids)),
-    "WordTokenizer": WordTokenizer,
-    "PieceTokenizer": piece_tokenizer,
-}
+def known_name(thing: object, known: Mapping) -> str:
+    """Name the class of a thing; ValueError for a class of one's own."""
+    name = type(thing).__name__
+    if name not in known:
+        raise ValueError(f"{name} {OWN}")
+    return name

@@ -9,19 +9,16 @@ from dataclasses import dataclass
 class Recipe:
     """Everything about a training but its model and its data.
 
-    `steps` batches of `batch_size` rows are learned from (each process of
-    several has its own rows). AdamW (Loshchilov and Hutter, 2019) takes
-    `betas` and `weight_decay`; its learning rate climbs to `lr` in `warmup`
-    steps and then follows `schedule`: the name of one, or a function of the
-    step (from 1 up) and the recipe that gives a factor for `lr`. The names:
-    constant, cosine, noam, wsd.
+    `steps` batches of `batch_size` rows are learned from. AdamW (Loshchilov
+    and Hutter, 2019) takes `betas` and `weight_decay`; its learning rate
+    climbs to `lr` in `warmup` steps and then follows `schedule`: the name of
+    one, or a function of the step (from 1 up) and the recipe that gives a
+    factor for `lr`. The names: constant, cosine, noam, wsd.
 
     `smoothing` is the share of a label's probability that all tokens get;
     `clip` the largest norm of all gradients together. The losses are noted
     each `every` steps; after `patience` notes without a lower validation
-    loss training stops. `seed` shuffles the data and drives dropout. With
-    `bf16` a step computes in bfloat16 what torch.autocast finds safe; the
-    weights, and the losses of validation data, keep their precision.
+    loss training stops. `seed` shuffles the data and drives dropout.
 
     Raises ValueError for a count below 1, for a number below 0, for betas
     that are not from 0 to below 1, and for an unknown schedule.
@@ -39,7 +36,6 @@ class Recipe:
     every: int = 100
     patience: int | None = None
     seed: int = 0
-    bf16: bool = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for what cannot be meant."""
@@ -65,8 +61,8 @@ class Recipe:
 
     def rate(self, step: int) -> float:
         """Give the learning rate of a step, the first being 1."""
-        own = self.schedule
-        schedule = SCHEDULES[own] if isinstance(own, str) else own
+        name = self.schedule
+        schedule = SCHEDULES[name] if isinstance(name, str) else name
         return self.lr * schedule(step, self)
 
 

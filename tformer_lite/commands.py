@@ -1,0 +1,332 @@
+"""What `python -m tformer_lite` does: to train, to translate, to write, to
+trace."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from unicodedata import normalize
+
+import torch
+from tqdm import tqdm
+
+import tformer_lite as lite
+from tformer_lite.example.running import (
+    running_dims,
+    seeded_model,
+    sized_model,
+)
+from tformer_lite.text.tokenizers import EOS, SOS
+from tformer_lite.training.batches import Data
+from tformer_lite.training.checkpoints import newest_path
+from tformer_lite.training.options import (
+    AS_IN_SOURCE,
+    TRANSLATOR,
+    Options,
+    changed,
+    recipe_for,
+    size_for,
+    writer_for,
+)
+
+VOCABULARY = 4096  # words of a language, specials included, at most
+TESTED, SAMPLES = 100, 3  # sentences to translate in the end, and to show
+
+
+# --- To train -------------------------------------------------------------
+
+
+def train_char(args: Namespace) -> None:
+    """Train a model that writes; the text decides what is not typed."""
+    text, share = lite.read_text(args.file), 0.8 if args.as_in_source else 0.9
+    length, typed = int(len(text) * share), typed_in(args)
+    usual = AS_IN_SOURCE if args.as_in_source else writer_for(length, typed)
+    options = usual | typed
+    start = unfinished(args, lite.DecoderOnly) or new_writer(options, text)
+    tokenizer, size = start.tokenizers[0], start.block_size or 0
+    data, rest = lite.split_text(tokenizer.encode(text), size, share)
+    letters = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
+    print(f"Loaded corpus with {letters}")
+    rows = size_for(length)[-1] * length // size
+    recipe = recipe_for(options, len(data), rows)
+    best = trained(args, start, recipe, data, lite.Chunks(rest.ids, size))
+    prompt = "amar" if args.as_in_source else text.split("\n")[0][:20]
+    print(f"\n==== Demo generation ====\nPrompt: {prompt}")
+    print(f"Generated: {written(best, prompt, 100, lite.Sampler())}")
+
+
+def new_writer(options: Options, text: str) -> lite.Checkpoint:
+    """Build the model that options describe, for the letters of a text."""
+    tokenizer, size = lite.CharTokenizer(text), options["block_size"]
+    usual = lite.Config(vocab_size=1, max_len=size, bias=False)
+    base = lite.char_lm if options["as_in_source"] else usual
+    config = changed(replace(base, vocab_size=len(tokenizer)), options)
+    if size > config.max_len:
+        raise ValueError(
+            f"--block_size {size} is more than --max_seq_len {config.max_len}:"
+            " a row of a batch needs a position for each character."
+        )
+    model = seeded_model(lite.DecoderOnly, config, 0)
+    return lite.Checkpoint(model, (tokenizer,), size)
+
+
+def train_translate(args: Namespace) -> None:
+    """Train a translator; the pairs decide what is not typed."""
+    pairs = [*dict.fromkeys(lite.read_pairs(args.file))]
+    check_columns(args.file, pairs)
+    options = TRANSLATOR | typed_in(args)
+    start = unfinished(args, lite.EncoderDecoder)
+    start = start or new_translator(options, pairs)
+    (source, target), length = start.tokenizers, start.block_size or 0
+    short = lite.fitting(pairs, source, target, length)
+    if out := len(pairs) - len(short):
+        warn(f"{out:,} pairs are left out: longer than {length} tokens")
+    train, valid, test = lite.split_pairs(short)
+    print(
+        f"Loaded pairs: {len(train):,} for training, {len(valid):,} for "
+        f"validation, {len(test):,} for test"
+    )
+    data = lite.Pairs(train, source, target, length)
+    held_out = lite.Pairs(valid, source, target, length)
+    recipe = recipe_for(options, len(data), max(50 * len(data), 50_000))
+    best = trained(args, start, recipe, data, held_out)
+    examine(best, test[:TESTED])
+
+
+def check_columns(file: str, pairs: list[tuple[str, str]]) -> None:
+    """Raise ValueError for a column that has no sentences."""
+    for name, column in zip(("first", "second"), zip(*pairs)):
+        if len({*column}) == 1 or all(map(str.isdigit, column)):
+            raise ValueError(
+                f"the {name} column of {file} is all numbers, or all the "
+                "same: give a sentence, a tab, and its translation."
+            )
+
+
+def new_translator(options: Options, pairs: list) -> lite.Checkpoint:
+    """Build the model that options describe, for the words of pairs. Its rows
+    are as long as all pairs need but for the longest hundredth."""
+    split = lite.WordTokenizer({}).split
+    lengths = sorted(
+        max(len(split(s)) + 2, len(split(t)) + 1) for s, t in pairs
+    )
+    length = lengths[-1 - len(pairs) // 100]
+    source, target = (
+        lite.WordTokenizer(lite.vocabulary(side, split, VOCABULARY))
+        for side in zip(*pairs)
+    )
+    config = replace(
+        lite.tiny_translator,
+        vocab_size=len(target),
+        src_vocab_size=len(source),
+        max_len=length,
+    )
+    model = seeded_model(lite.EncoderDecoder, changed(config, options), 0)
+    return lite.Checkpoint(model, (source, target), length)
+
+
+def examine(best: lite.Checkpoint, test: list[tuple[str, str]]) -> None:
+    """Translate sentences that were not learned from, and say how well."""
+    sentences, texts = zip(*test)
+    split = best.tokenizers[1].split
+    ours, wanted = (
+        [" ".join(split(text)) for text in side]
+        for side in (translations(best, sentences), texts)
+    )
+    share = lite.exact_match(ours, wanted)
+    print(f"Test: {len(test)} sentences, exact match {share:.1%}")
+    for sentence, mine, text in [*zip(sentences, ours, wanted)][:SAMPLES]:
+        print(f"  {sentence} -> {mine} (wanted: {text})")
+
+
+def typed_in(args: Namespace) -> Options:
+    """List what was typed, or has a default."""
+    return {name: x for name, x in vars(args).items() if x is not None}
+
+
+def unfinished(args: Namespace, kind: type) -> lite.Checkpoint | None:
+    """Read the newest weights of --save_path for --resume. Raises ValueError
+    where a training would write over the file that it reads, and
+    FileExistsError where over another one."""
+    save, newest = Path(args.save_path), newest_path(args.save_path)
+    for path in save, newest, curve_path(save):
+        if path.exists() and path.samefile(args.file):
+            raise ValueError(
+                f"--save_path {save} would write over {args.file}, which is "
+                "read: choose another name."
+            )
+    if args.resume:
+        return checkpoint_of(str(newest), kind)
+    if save.exists() and not args.force:
+        raise FileExistsError(
+            f"{save} is there already: --resume goes on from it, --force "
+            "trains from the start and replaces it."
+        )
+    return None
+
+
+def curve_path(save: Path) -> Path:
+    """Name the picture of both losses, beside the checkpoint."""
+    return save.with_name(f"{save.stem}_loss_curve.png")
+
+
+def trained(
+    args: Namespace,
+    start: lite.Checkpoint,
+    recipe: lite.Recipe,
+    data: Data,
+    valid: Data,
+) -> lite.Checkpoint:
+    """Train from a start, show the losses, save both checkpoints and the
+    curve, and give the best one."""
+    save, usual = (
+        Path(args.save_path),
+        "cuda" if torch.cuda.is_available() else "cpu",
+    )
+    model = start.model.to(device := args.device or usual)
+    trainer = lite.Trainer(model, recipe, start.tokenizers, start.block_size)
+    if args.resume:
+        go_on(trainer, checkpoint_of(args.save_path, type(model)))
+    count = sum(p.numel() for p in model.parameters())
+    print(f"Using device: {device}\nModel parameters: {count:,}")
+    try:
+        lite.train(trainer, data, valid, save, sys.stderr.isatty(), say_losses)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"stopped at step {trainer.step} of {recipe.steps}; {save} has "
+            "the best weights, --resume goes on"
+        ) from None
+    print(f"Model saved to {save}, the newest weights to {newest_path(save)}")
+    draw_losses(trainer, curve_path(save))
+    return lite.load_checkpoint(save)
+
+
+def go_on(trainer: lite.Trainer, best: lite.Checkpoint) -> None:
+    """Let a trainer know what was best before it began."""
+    trainer.best = best.model
+    trainer.recipe = replace(trainer.recipe, patience=None)
+    trainer.train_losses = best.train_losses
+    trainer.val_losses = best.val_losses
+
+
+def say_losses(trainer: lite.Trainer) -> None:
+    """Print the losses of the last note, above the progress bar."""
+    loss = trainer.val_losses[-1]
+    tqdm.write(
+        f"Step {trainer.step}/{trainer.recipe.steps}: "
+        f"train_loss={trainer.train_losses[-1]:.4f}, val_loss={loss:.4f}, "
+        f"perplexity={lite.perplexity(loss):.2f}"
+    )
+
+
+def draw_losses(trainer: lite.Trainer, path: Path) -> None:
+    """Save the curves of both losses."""
+    losses, every = trainer.train_losses, trainer.recipe.every
+    picture = lite.curves(
+        torch.tensor(losses),
+        torch.tensor(trainer.val_losses),
+        axis="step",
+        titles=["Training", "Validation"],
+        places=range(every, every * len(losses) + 1, every),
+        heads=["Training and validation loss\nnats a token"],
+    )
+    picture.figures[0].savefig(path, dpi=150)
+    print(f"Loss curve saved to {path}")
+
+
+# --- To use a model -------------------------------------------------------
+
+
+def checkpoint_of(path: str, kind: type) -> lite.Checkpoint:
+    """Read a checkpoint; ValueError for a model of another kind, or without
+    its vocabulary."""
+    saved = lite.load_checkpoint(path)
+    if type(saved.model) is not kind or not saved.tokenizers:
+        raise ValueError(
+            f"{path} has a {type(saved.model).__name__} with "
+            f"{len(saved.tokenizers)} vocabularies, and here a "
+            f"{kind.__name__} with its own is needed."
+        )
+    return saved
+
+
+def translate(args: Namespace) -> None:
+    """Translate sentences with the book's model, or with one's own."""
+    saved = lite.trained_translator()
+    if args.ckpt:
+        saved = checkpoint_of(args.ckpt, lite.EncoderDecoder)
+    print(*translations(saved, args.sentence), sep="\n")
+
+
+def translations(
+    saved: lite.Checkpoint, sentences: Sequence[str]
+) -> list[str]:
+    """Translate sentences, each for itself; warn of unknown words."""
+    source, target = saved.tokenizers
+    model, length, texts = saved.model, saved.block_size or 0, []
+    for sentence in sentences:
+        words = [
+            word if word in source.ids else word.lower()
+            for word in source.split(sentence)
+        ]
+        if unknown := [word for word in words if word not in source.ids]:
+            warn(f"not in the vocabulary: {', '.join(unknown)}")
+        ids = source.encode([source.row(" ".join(words), length)])
+        texts.append(
+            target.decode(lite.greedy(model, ids, SOS, EOS, length)[0])
+        )
+    return texts
+
+
+def write_texts(args: Namespace) -> None:
+    """Write more of a text, some times."""
+    saved = checkpoint_of(args.ckpt, lite.DecoderOnly)
+    draw = lite.Sampler(args.temperature, args.top_k)
+    prompt = args.prompt or input("Enter prompt text: ")
+    for number in range(1, args.num_samples + 1):
+        if args.num_samples > 1:
+            print(f"---- Sample {number} ----")
+        print(written(saved, prompt, args.max_new_tokens, draw))
+
+
+def written(
+    saved: lite.Checkpoint, prompt: str, n: int, draw: lite.Sampler
+) -> str:
+    """Write `n` characters after those of a prompt that have an id."""
+    tokenizer, prompt = saved.tokenizers[0], normalize("NFC", prompt)
+    known = tokenizer.known(prompt)
+    if unknown := {*prompt} - {*known}:
+        warn(f"not in the vocabulary, and left out: {sorted(unknown)}")
+    if not known:
+        return ""
+    ids = tokenizer.encode(known)[None]
+    row = lite.generate(saved.model, ids, n, draw, window=saved.block_size)
+    return tokenizer.decode(row[0])
+
+
+def warn(text: str) -> None:
+    """Print a line to stderr."""
+    print(f"tformer_lite: {text}", file=sys.stderr)
+
+
+def show_trace(args: Namespace) -> None:
+    """Print the shapes of a preset."""
+    config = getattr(lite, args.preset)
+    if args.preset == "paper_base":  # with the words of the running example
+        config = replace(config, vocab_size=1024, src_vocab_size=None)
+    dims = running_dims(config)
+    if args.preset == "char_lm":  # it has no source
+        del dims["S"]
+    with torch.no_grad():
+        print(lite.trace(build=partial(sized_model, config), dims=dims).tree())
+
+
+COMMANDS = {
+    "translate": translate,
+    "train translate": train_translate,
+    "train char": train_char,
+    "generate": write_texts,
+    "trace": show_trace,
+}
