@@ -29,7 +29,7 @@ from shapewatch.tracing.markup import (
     pre_html,
     shape_html,
 )
-from shapewatch.tracing.record.visits import owner
+from shapewatch.tracing.record.owners import owner
 from shapewatch.tracing.source import expressions as source
 
 LISTING_WIDTH, LONG_LABEL, MOST_SHAPES = 76, 24, 4

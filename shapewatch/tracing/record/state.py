@@ -8,22 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache, partial, singledispatch
 from operator import is_
-from os import sep
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from shapewatch.tracing.record.models import is_full, is_library
+from shapewatch.tracing.record.owners import SITE_PACKAGES, owner
 from shapewatch.tracing.record.shared import output_hidden
 from shapewatch.tracing.record.tensors import PLAIN, dispatches
-from shapewatch.tracing.record.visits import owner
 
 PRESERVE_VERSION = torch.autograd._unsafe_preserve_version_counter
 MANY_NUMBERS, FEW = 2**16, 2**12  # numbers: to look at many takes its time
-LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
-SITE_PACKAGES = f"{sep}site-packages{sep}"
-OWN_PACKAGE = __name__.split(".")[:2]
 # What all of a class share, that a run may change.
 CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
 CONTAINERS = {dict, OrderedDict, set, list}
@@ -202,12 +199,6 @@ def slot_names(kind: type) -> list[str]:
     return [x for names in lists for x in names if not x.startswith("__")]
 
 
-def is_library(kind: type) -> bool:
-    """Whether a class is Python's, NumPy's, PyTorch's or the tracer's."""
-    first, *others = kind.__module__.split(".")
-    return first in LIBRARIES or [first, *others[:1]] == OWN_PACKAGE
-
-
 @held_state.register(type)
 def class_state(kind: type) -> HeldState:
     """Of a reader's class, what its objects share: of one in a library,
@@ -227,7 +218,7 @@ def class_state(kind: type) -> HeldState:
                 type.__setattr__(kind, name, was[name])
 
     file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
-    ours = kind.__module__.startswith(f"{OWN_PACKAGE[0]}.")
+    ours = kind.__module__.startswith("shapewatch.")
     methods = () if ours or SITE_PACKAGES in file else (FunctionType,)
     followed = (*CLASS_STATE, *methods)
     shared = (x for x in was.values() if isinstance(x, followed))
@@ -276,14 +267,6 @@ def function_state(function: FunctionType) -> HeldState:
                 space[name] = value
 
     return HeldState((*was, *used.values(), vars(function)), put_back)
-
-
-def is_full(cell: Any) -> bool:
-    """Whether a variable of a closure has a value."""
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
 
 
 @held_state.register(Tensor)
