@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from explorer.scripts import FOLDER, join_modules
-from shapewatch.tracing import SavedTrace, Trace
+from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import shape_text
 from shapewatch.tracing.questions.attention import (
     Attention,
@@ -113,7 +113,7 @@ class Exploration:
 
 
 def explore(
-    seen: Trace | SavedTrace | Attention | Sequence[Attention],
+    seen: Trace | Attention | Sequence[Attention],
     rows: WordLists = None,
     columns: WordLists = None,
     *,
@@ -161,12 +161,12 @@ def explore(
 
 
 def attentions_in(
-    seen: Trace | SavedTrace | Attention | Sequence[Attention],
+    seen: Trace | Attention | Sequence[Attention],
 ) -> Sequence[Attention]:
     """List the attentions of a run, or those that are given."""
     if isinstance(seen, Attention):
         return [seen]
-    if isinstance(seen, Trace | SavedTrace):
+    if isinstance(seen, Trace):
         return seen.attention()
     return seen
 

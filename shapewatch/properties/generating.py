@@ -20,7 +20,7 @@ from shapewatch.properties.subject import (
     Subject,
     find_output,
 )
-from shapewatch.tracing.record.state import SITE_PACKAGES
+from shapewatch.tracing.record.owners import SITE_PACKAGES
 
 METHODS = "generate", "greedy", "greedy_decode", "sample", "complete"
 COUNTS = "max_new_tokens", "max_length", "max_len", "n_tokens", "n", "steps"

@@ -58,8 +58,7 @@ from shapewatch.properties.subject import (
     failed_here,
     subject_of,
 )
-from shapewatch.tracing.record.state import SITE_PACKAGES
-from shapewatch.tracing.record.visits import owner
+from shapewatch.tracing.record.owners import SITE_PACKAGES, owner
 
 PATIENCE = 10.0  # seconds of work before progress is written
 

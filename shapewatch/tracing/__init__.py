@@ -3,8 +3,8 @@
 `trace` records a run and names its axes: a `Trace`, which prints itself as a
 `Table` of one `Row` a torch call, or, where these are many, as the tree of its
 modules, and gives each tensor an `Axis` a side. What it has found is an
-`Attention`, a `Sheet` of numbers, or a `Scramble`. A trace that it has saved
-is read by `load_trace`, as a `SavedTrace`. `diff` shows what was changed in a
+`Attention`, a `Sheet` of numbers, or a `Scramble`. `load_trace` reads one that
+was saved, a `SavedTrace`, to compare it. `diff` shows what was changed in a
 text, line by line.
 `print_shapes` prints while a model runs. `flops` and `parameters` count
 without a trace; `shape_text`, `shape_html` and `html_table` write.
@@ -15,14 +15,11 @@ from shapewatch.tracing.listing.changes import Diff, diff
 from shapewatch.tracing.markup import html_table, shape_html
 from shapewatch.tracing.printing import print_shapes
 from shapewatch.tracing.questions.attention import Attention
+from shapewatch.tracing.questions.compare import SavedTrace, load_trace
 from shapewatch.tracing.questions.costs import flops, parameters
-from shapewatch.tracing.questions.saved import (
-    SavedTrace,
-    from_json,
-    load_trace,
-)
 from shapewatch.tracing.tables import Row, Sheet, Table
-from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.traced import Trace
+from shapewatch.tracing.tracer import trace
 
 __all__ = [
     "Attention",
@@ -35,7 +32,6 @@ __all__ = [
     "Trace",
     "diff",
     "flops",
-    "from_json",
     "html_table",
     "load_trace",
     "parameters",

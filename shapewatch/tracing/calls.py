@@ -22,6 +22,7 @@ from shapewatch.tracing.axes.names import (
     shape_namer,
 )
 from shapewatch.tracing.axes.sizes import Dims
+from shapewatch.tracing.record.owners import owner
 from shapewatch.tracing.record.recorder import (
     CallShapes,
     Keep,
@@ -34,7 +35,7 @@ from shapewatch.tracing.record.recorder import (
 )
 from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import Mark, Parts, part_at
-from shapewatch.tracing.record.visits import Place, Visit, owner
+from shapewatch.tracing.record.visits import Place, Visit
 from shapewatch.tracing.source.expressions import (
     RETURN,
     Targets,

@@ -1,8 +1,8 @@
 """Live printing: the shapes of each step, while the model runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -16,13 +16,14 @@ from shapewatch.tracing.axes.inputs import (
 from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import Calls, module_shapes
+from shapewatch.tracing.record.models import model_call
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.shared import THREAD, eagerly, noting
 from shapewatch.tracing.record.state import aside
-from shapewatch.tracing.record.tensors import name_of, tensors
+from shapewatch.tracing.record.tensors import name_of, shapes_of
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import call_line, module_label, text_line
-from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.tracer import trace
 
 
 @contextmanager
@@ -66,8 +67,7 @@ def print_shapes(
             f"print_shapes is for modules, and a {type(model).__name__} is "
             "none: trace(function, ...) lists the calls of a function."
         )
-    listed = call_lines if calls else module_shapes
-    preview = Preview(listed, dims=dims, axes=axes, build=build)
+    preview = Preview(call_lines if calls else module_lines, dims, axes, build)
     with ExitStack() as stack:
         first = model.register_forward_pre_hook(preview.run, with_kwargs=True)
         stack.enter_context(first)
@@ -82,158 +82,196 @@ def print_shapes(
             print(f"note: {note}")
 
 
-def print_modules(
-    model: nn.Module, preview: "Preview", stack: ExitStack
-) -> None:
-    """Let each module print a line when it has run."""
-    paths = {module: path for path, module in model.named_modules()}
-    labels = {m: f"{paths[m]} {type(m).__name__}".strip() for m in paths}
-    width = max(map(len, labels.values()))
-
-    def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
-        if not preview.busy:
-            inputs, outputs = preview.next(paths[module], (), ())
-            reads = measured_text(tensors([*args, *kwargs.values()]), inputs)
-            makes = measured_text(tensors(out), outputs)
-            cells = labels[module], f"{reads} -> {makes}"
-            print(text_line(cells, (width, 0)))
-
-    for module in paths:
-        if isinstance(module, torch.jit.ScriptModule):  # it takes no hook
-            THREAD.notes["scripted modules have no line here"] = None
-            continue
-        hook = module.register_forward_hook(show, with_kwargs=True)
-        stack.enter_context(hook)
-
-
 class PlainCalls(TorchFunctionMode):
     """Print the name of each torch call, and the shapes in and out."""
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        made = function(*args, **kwargs or {})
-        if out := measured_text(tensors(made), ()):
+        result = function(*args, **kwargs or {})
+        if makes := sizes_text(shapes_of((result,))):
             attribute = getattr(function, "__self__", None)  # of x.mT: mT
             name = name_of(attribute or function).strip("_")
-            given = measured_text(tensors([args, kwargs or {}]), ())
-            print(f"{name:12} {given} -> {out}".replace("  ->", " ->"))
-        return made
+            reads = sizes_text(shapes_of((args, kwargs or {})))
+            print(f"{name:12} {reads} -> {makes}".replace("  ->", " ->"))
+        return result
 
 
-class LiveCalls(Recorder):
-    """Print each torch call of a model's modules as soon as it is made."""
+class NamedLine(NamedTuple):
+    """A line that a run ahead made: which module or call it is of, what was
+    called, and the named shapes in and out."""
 
-    def __init__(self, model: nn.Module, preview: "Preview"):
-        super().__init__(model)
-        self.preview, self.label = preview, ""
-        self.waiting: Step | None = None
-        self.turn = 0
+    key: object
+    call: str
+    inputs: Shapes
+    outputs: Shapes
 
-    def note(self, *made: Any) -> Step:
-        """Write a call down, and print it. The first that a library makes
-        for a line waits: it may be the only one, and has the line then."""
-        step = super().note(*made)
-        if step.visit.kind and not self.preview.busy:
-            how = "name" if step.turn == self.turn > 0 else "line"
-            self.show(how)
-            self.turn, self.waiting = step.turn, step
-            if how == "name" or not step.turn:
-                self.show(how)
-        return step
 
-    def leave(self, visit: Visit) -> None:
-        """Print what waits, when a module gives what its line asked for."""
-        if visit.direct:
-            self.show("line")
+def module_lines(calls: Calls) -> Iterator[NamedLine]:
+    """List each module of a run, as they finish."""
+    for path, inputs, outputs in module_shapes(calls):
+        yield NamedLine(path, "", inputs, outputs)
 
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self.show("line")
 
-    def show(self, how: str) -> None:
-        """Print the call that waits, by its line or its name, under its
-        module's path where that is another."""
-        step, self.waiting = self.waiting, None
-        if step is None:
-            return
-        key, text = (step.visit.path, step.function), getattr(step, how)
-        call, inputs, outputs = self.preview.next(key, text, (), ())
-        reads = measured_text(step.reads, inputs)
-        makes = measured_text(step.makes, outputs)
-        label = module_label(step.visit.path, step.visit.kind)
-        if label != self.label:
-            print(label)
-        self.label = label
-        print(call_line(call, reads, makes or "failed"))
+def call_lines(calls: Calls) -> Iterator[NamedLine]:
+    """List each call of a run, by its module and function."""
+    for step, row in zip(calls.steps, calls.table.rows):
+        key = step.visit.path, step.function
+        yield NamedLine(key, row.call, row.inputs, row.outputs)
 
 
 class Preview:
     """Trace a model, unseen, whenever it is about to run; `busy` meanwhile.
 
-    What is `listed` of the trace is handed out in order, as long as what
+    What `lines` lists of the trace is handed out in order, as long as what
     runs is the same. Without `dims` or `axes` no axis can have a name, and
     the model does not run ahead.
     """
 
-    def __init__(self, listed: Callable, **names: Any):
-        self.listed, self.names = listed, names
-        self.ahead: Iterator[tuple] = iter(())
+    def __init__(
+        self,
+        lines: Callable[[Calls], Iterator[NamedLine]],
+        dims: Dims | None,
+        axes: Names | None,
+        build: Callable | None,
+    ):
+        self.lines = lines
+        self.dims, self.axes, self.build = dims, axes, build
+        self.ahead: Iterator[NamedLine] = iter(())
         self.busy = False
 
     def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
         """Run before a call of the model."""
-        named = self.names["dims"], self.names["axes"]
-        if self.busy or named == (None, None):
+        if self.busy or (self.dims is None and self.axes is None):
             return
         self.busy = True
         try:
             with noting(), aside(model, args, kwargs):
-                seen = self.trace(model, args, kwargs)
+                calls = self.traced_calls(model, args, kwargs)
+        finally:
+            self.busy = False
+        self.ahead = self.lines(calls)
+
+    def traced_calls(
+        self, model: nn.Module, args: tuple, kwargs: dict
+    ) -> Calls:
+        """Trace a call, as far as it gets; in the next one, the named axes
+        of the inputs may have other sizes."""
+        dims = self.dims
+        if self.axes is not None:
+            call = model_call(model, args, kwargs)
+            dims, _ = measured_dims(call, self.axes, self.dims or {})
+            inputs = names_of_axes(self.axes)
+            self.dims = {
+                name: size
+                for name, size in (self.dims or {}).items()
+                if isinstance(size, str) or name not in inputs
+            }
+        try:
+            if self.build:  # it has inputs of its own
+                return trace(
+                    build=self.build, dims=dims, axes=self.axes
+                )._calls
+            named: Any = {"dims": dims, "axes": self.axes}
+            return trace(model, *args, **named, **kwargs)._calls
         except Exception as error:
             if not hasattr(error, "trace"):
                 raise
-            seen = error.trace  # as far as it gets
-        finally:
-            self.busy = False
-        self.ahead = self.listed(seen._calls)
+            return error.trace._calls
 
-    def trace(self, model: nn.Module, args: tuple, kwargs: dict) -> Trace:
-        """Trace a call; in the next one, the named axes of the inputs may
-        have other sizes."""
-        names, axes = dict(self.names), self.names["axes"]
-        if axes is not None:
-            was, inputs = names["dims"] or {}, names_of_axes(axes)
-            names["dims"] = measured_dims(model, args, kwargs, axes, was)
-            self.names["dims"] = {
-                name: size
-                for name, size in was.items()
-                if isinstance(size, str) or name not in inputs
-            }
-        if names["build"]:  # it has inputs of its own
-            return trace(**names)
-        return trace(model, *args, **names, **kwargs)
-
-    def next(self, key: object, *unknown: Any) -> Sequence:
-        """Give what is known of what runs now."""
-        known, *found = next(self.ahead, (None,))
-        if known == key:
-            return found
+    def next(self, key: object, text: str = "") -> NamedLine:
+        """Give the line of what runs now; of what is not known, a `text`."""
+        line = next(self.ahead, None)
+        if line and line.key == key:
+            return line
         self.ahead = iter(())
-        return unknown
+        return NamedLine(key, text, (), ())
 
 
-def call_lines(calls: Calls) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
-    """List each call of a run, and its axes, by its module and function."""
-    for step, row in zip(calls.steps, calls.table.rows):
-        key = step.visit.path, step.function
-        yield key, row.call, row.inputs, row.outputs
+def print_modules(
+    model: nn.Module, preview: Preview, stack: ExitStack
+) -> None:
+    """Let each module print a line when it has run."""
+    paths = {module: path for path, module in model.named_modules()}
+    labels = {m: f"{paths[m]} {type(m).__name__}".strip() for m in paths}
+    width = max(map(len, labels.values()))
+
+    def print_line(
+        module: nn.Module, args: tuple, kwargs: dict, result: Any
+    ) -> None:
+        if preview.busy:
+            return
+        line = preview.next(paths[module])
+        reads = measured_text(shapes_of((args, kwargs)), line.inputs)
+        makes = measured_text(shapes_of((result,)), line.outputs)
+        print(text_line((labels[module], f"{reads} -> {makes}"), (width, 0)))
+
+    for module in paths:
+        if isinstance(module, torch.jit.ScriptModule):  # it takes no hook
+            THREAD.notes["scripted modules have no line here"] = None
+            continue
+        hook = module.register_forward_hook(print_line, with_kwargs=True)
+        stack.enter_context(hook)
 
 
-def measured_text(found: Sequence, known: Shapes) -> str:
-    """Write the shapes of tensors, or of marks, with the names of their axes
-    where the sizes are as they were then."""
-    shapes = [one.shape for one in found]
-    if [torch.Size(axis.size for axis in shape) for shape in known] == shapes:
-        return shapes_text(known)
-    return ", ".join(str(tuple(shape)) for shape in shapes)
+class LiveCalls(Recorder):
+    """Print each torch call of a model's modules as soon as it is made.
+
+    A call that a library makes for a line waits until the next: it is
+    printed as the line where it is alone there, else by its name.
+    """
+
+    def __init__(self, model: nn.Module, preview: Preview):
+        super().__init__(model)
+        self.preview, self.label = preview, ""
+        self.waiting: Step | None = None
+        self.turn = 0
+
+    def note(self, *parts: Any) -> Step:
+        """Write a call down, and print it, or let it wait."""
+        step = super().note(*parts)
+        if step.visit.kind and not self.preview.busy:
+            alone = not step.turn == self.turn > 0
+            self.print_waiting(alone)
+            self.turn, self.waiting = step.turn, step
+            if not (alone and step.turn):
+                self.print_waiting(alone)
+        return step
+
+    def leave(self, visit: Visit) -> None:
+        """Print what waits, when a module gives what its line asked for."""
+        if visit.direct:
+            self.print_waiting()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.print_waiting()
+
+    def print_waiting(self, alone: bool = True) -> None:
+        """Print the call that waits, if one does, by its line or its name,
+        under its module's path where that is another."""
+        step, self.waiting = self.waiting, None
+        if step is None:
+            return
+        text = step.line if alone else step.name
+        line = self.preview.next((step.visit.path, step.function), text)
+        reads = measured_text([x.shape for x in step.reads], line.inputs)
+        makes = measured_text([x.shape for x in step.makes], line.outputs)
+        label = module_label(step.visit.path, step.visit.kind)
+        if label != self.label:
+            print(label)
+        self.label = label
+        print(call_line(line.call, reads, makes or "failed"))
+
+
+def measured_text(sizes: list[torch.Size], named: Shapes) -> str:
+    """Write shapes, with the names of their axes where the sizes are as they
+    were then."""
+    if [torch.Size(axis.size for axis in shape) for shape in named] == sizes:
+        return shapes_text(named)
+    return sizes_text(sizes)
+
+
+def sizes_text(sizes: Iterable[torch.Size]) -> str:
+    """Write shapes in numbers: (2, 8), (3, 4)."""
+    return ", ".join(str(tuple(shape)) for shape in sizes)

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from itertools import chain
 
-from shapewatch.tracing.axes.inputs import Names, resize_inputs
+from shapewatch.tracing.axes.inputs import (
+    Names,
+    names_of_axes,
+    resized_call,
+)
 from shapewatch.tracing.axes.sizes import (
     Dims,
     Sizes,
@@ -15,68 +19,144 @@ from shapewatch.tracing.axes.sizes import (
     close_sizes,
     joint_sizes,
     larger_sizes,
+    plain_sizes,
     run_sizes,
     sizes_of_one,
 )
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.meta import MetaWeights, ProbeStart
+from shapewatch.tracing.record.models import ModelCall, built_call
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 
 OtherRun = ShapeRun | RecordedRun
-RunAt = Callable[[Sizes], OtherRun]
 
 
-def run_at_other_sizes(
-    run: RecordedRun, again: RunAt, given: Dims, varied: list[str]
-) -> tuple[list[OtherRun], list[str]]:
-    """Run at other sizes: three, and more where a model refuses one, or goes
-    another way, or where an axis is still unknown. Gives the runs, and notes
-    on the names that a model does not let move."""
-    prober = Prober(run, again, given, varied)
-    refused = prober.together()
-    if refused:
-        prober.one_by_one(refused)
-    if any(None in other.shapes_of(run) for other in prober.others):
-        prober.keep(larger_sizes(given, prober.varied))
-    axes = Calls(run, prober.others, [], given).axes
-    shapes = chain(*chain(*axes))
-    if any(axis.proof == "unknown" for axis in chain(*shapes)):
-        for name in prober.varied:
-            sizes = close_sizes(given, name)
-            prober.keep(sizes_of_one(given, name, sizes))
-    return prober.others, prober.notes
+def probed_calls(
+    run: RecordedRun,
+    start: ProbeStart | None,
+    axes: Names | None,
+    dims: Dims,
+) -> Calls:
+    """Run again at other sizes, where names can vary; give the calls of the
+    traced run, and notes on what is not proved."""
+    others, notes = list[OtherRun](), list[str]()
+    varied = names_to_vary(start, axes or [], plain_sizes(dims))
+    if start and varied:
+        prober = Prober(run, start, axes or [], dims, varied)
+        prober.probe()
+        others, notes = prober.others, prober.notes
+    elif not run.error:
+        notes = without_axis(run, dims)
+    return Calls(run, others, notes + run.notes, dims)
+
+
+def names_to_vary(
+    start: ProbeStart | None, axes: Names, sizes: Sizes
+) -> list[str]:
+    """List the dimensions that probes can vary on their own."""
+    if start and start.build:
+        return list(factory_sizes(start.build, sizes))
+    named = names_of_axes(axes)
+    return [name for name in sizes if name in named]
+
+
+def factory_sizes(build: Callable, sizes: Sizes) -> Sizes:
+    """Give the dimensions that a factory takes."""
+    parameters = inspect.signature(build).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return sizes
+    return {name: n for name, n in sizes.items() if name in parameters}
+
+
+def without_axis(run: RecordedRun, dims: Dims) -> list[str]:
+    """Say which sizes no tensor has, and no other dimension is made of."""
+    if not dims:
+        return []
+    sizes, texts = plain_sizes(dims), " ".join(map(str, dims.values()))
+    marks = (x for step in run.steps for x in (*step.reads, *step.makes))
+    there = {size for mark in marks for size in mark.shape}
+    return [
+        f"dims say {name}={size}, and no tensor of this run has an axis of "
+        f"that size"
+        for name, size in sizes.items()
+        if size not in there and name not in re.findall(r"\w+", texts)
+    ]
 
 
 class Prober:
-    """The traced run, and others at sizes in which the names `varied` move.
+    """The traced run, and others, from where that started, at sizes in which
+    the names `varied` move.
 
-    `again` runs at some sizes.
+    `others` are the runs that went, `notes` the names that do not move.
     """
 
     def __init__(
         self,
         run: RecordedRun,
-        again: RunAt,
-        given: Dims,
+        start: ProbeStart,
+        axes: Names,
+        dims: Dims,
         varied: list[str],
     ):
-        self.run, self.again = run, again
-        self.given, self.varied = given, varied
+        self.run, self.start = run, start
+        self.axes, self.dims, self.varied = axes, dims, varied
         self.others, self.notes = list[OtherRun](), list[str]()
+
+    def call_at(self, sizes: Sizes) -> ModelCall:
+        """Give the call at other sizes: with inputs that are resized, or
+        that a factory makes."""
+        call, build = self.start.call, self.start.build
+        if build is None:
+            return resized_call(call, self.axes, sizes)
+        return built_call(build, factory_sizes(build, sizes), call.options)
+
+    def at(self, sizes: Sizes) -> OtherRun:
+        """Run at other sizes; what went wrong is in the run's `error`. A
+        large model computes nothing, as long as it goes the same way then.
+        Where it goes another way than the traced run, its calls are found by
+        their lines."""
+        quick: list[OtherRun] = [] if self.run.error else [ShapeRun(sizes)]
+        for again in [*quick, RecordedRun(sizes)]:
+            computes = again not in quick or not self.start.is_large
+            try:
+                self.start.put_back(computes)
+                with nullcontext() if computes else MetaWeights():
+                    again.record(self.call_at(sizes))
+            except Exception as error:  # it cannot be built so, or resized
+                again.error = error
+            if again.error:  # what it holds is not needed any more
+                again.error.__traceback__ = None
+            if computes if again.error else again.calls == self.run.calls:
+                break
+        return again
+
+    def probe(self) -> None:
+        """Run at other sizes: three, and more where a model refuses one, or
+        goes another way, or where an axis is still unknown."""
+        if refused := self.together():
+            self.one_by_one(refused)
+        if any(None in other.shapes_of(self.run) for other in self.others):
+            self.keep(larger_sizes(self.dims, self.varied))
+        axes = Calls(self.run, self.others, [], self.dims).axes
+        shapes = chain(*chain(*axes))
+        if any(axis.proof == "unknown" for axis in chain(*shapes)):
+            for name in self.varied:
+                sizes = close_sizes(self.dims, name)
+                self.keep(sizes_of_one(self.dims, name, sizes))
 
     def keep(self, choices: Iterable[Sizes]) -> None:
         """Run at some sizes, and keep the runs that go."""
-        self.others += [x for x in map(self.again, choices) if not x.error]
+        self.others += [x for x in map(self.at, choices) if not x.error]
 
     def together(self) -> list[OtherRun]:
         """Let all names move at once; give the runs that a model refuses. It
         may have a longest sentence: then try again with the larger sizes
         cut."""
-        runs = list(map(self.again, joint_sizes(self.given, self.varied)))
+        runs = list(map(self.at, joint_sizes(self.dims, self.varied)))
         for i, run in enumerate(runs if not self.run.error else ()):
             if run.error:
-                fewer = capped_sizes(self.given, self.varied, run.sizes)
-                tried = map(self.again, fewer)
+                fewer = capped_sizes(self.dims, self.varied, run.sizes)
+                tried = map(self.at, fewer)
                 runs[i] = next((x for x in tried if not x.error), run)
         refused = [x for x in runs if x.error and not self.run.error]
         self.others += [x for x in runs if x not in refused]
@@ -94,20 +174,20 @@ class Prober:
         self.varied = [name for name in self.varied if accepted[name]]
         for i in range(len(refused)):
             sizes = {n: accepted[n][i % len(accepted[n])] for n in self.varied}
-            self.keep([run_sizes({**self.given, **sizes})])
+            self.keep([run_sizes({**self.dims, **sizes})])
 
 
 def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
     """Find as many sizes of a name that a model accepts as are wanted;
     note in which words it refuses all."""
-    choices = [*wanted, *accepted_sizes(prober.given, name)]
-    found, tried = list[OtherRun](), list[OtherRun]()
-    for sizes in sizes_of_one(prober.given, name, choices):
-        if len(found) < len(wanted):
-            tried.append(prober.again(sizes))
-            found = [run for run in tried if not run.error]
-    prober.others += found
-    if not found:
+    choices = [*wanted, *accepted_sizes(prober.dims, name)]
+    accepted, tried = list[OtherRun](), list[OtherRun]()
+    for sizes in sizes_of_one(prober.dims, name, choices):
+        if len(accepted) < len(wanted):
+            tried.append(prober.at(sizes))
+            accepted = [run for run in tried if not run.error]
+    prober.others += accepted
+    if not accepted:
         run, first = tried[0], str(tried[0].error).split("\n")[0]
         prober.notes.append(
             f"{name} is known by its size alone: the model runs at no "
@@ -115,76 +195,4 @@ def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
             f"({type(run.error).__name__}: "
             f"{re.sub('0x[0-9a-f]+', '0x…', first)})"
         )
-    return [run.sizes[name] for run in found]
-
-
-def probe(
-    run: RecordedRun, start: ProbeStart, parts: Callable, sizes: Sizes
-) -> OtherRun:
-    """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`. A large model computes nothing, as long as
-    it goes the same way then. Where a run goes another way than the traced
-    one, its calls are found by their lines."""
-    quick: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
-    for again in [*quick, RecordedRun(sizes)]:
-        computes = again not in quick or not start.is_large
-        try:
-            start.put_back(computes)
-            with nullcontext() if computes else MetaWeights():
-                again.record(*parts(sizes))
-        except Exception as error:  # it cannot be built so, or resized
-            again.error = error
-        if again.error:  # what it holds is not needed any more
-            again.error.__traceback__ = None
-        if computes if again.error else again.calls == run.calls:
-            break
-    return again
-
-
-def resized_parts(
-    model: Callable,
-    inputs: tuple,
-    options: dict,
-    axes: Names,
-    build: Callable | None,
-    sizes: Sizes,
-) -> tuple[Callable, tuple, dict]:
-    """Give a model, its inputs and options at other sizes: of these alone,
-    where nobody builds the model."""
-    if build is None:
-        return model, *resize_inputs(model, inputs, options, axes, sizes)
-    return *parts_built(build, sizes), options
-
-
-def parts_built(build: Callable, sizes: Sizes) -> tuple[Callable, tuple]:
-    """Let a factory make a model and inputs; ValueError where it takes a
-    dimension that has no size, TypeError where it gives something else."""
-    asked, given = inspect.signature(build).parameters, dims_for(build, sizes)
-    lacking = [
-        name
-        for name, one in asked.items()
-        if one.default is one.empty and name not in given
-        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-    ]
-    if lacking:
-        raise ValueError(
-            f"build takes {', '.join(lacking)}, and nothing says how long: "
-            f'write dims={{"{lacking[0]}": 8, ...}}'
-        )
-    made = build(**given)
-    pair = made if isinstance(made, tuple | list) else ()
-    if len(pair) != 2 or not isinstance(pair[1], tuple | list):
-        kinds = ", ".join(type(x).__name__ for x in pair or [made])
-        raise TypeError(
-            f"build gives {kinds}: let it give a model and a tuple of its "
-            "inputs, `return model, (x,)`."
-        )
-    return pair[0], tuple(pair[1])
-
-
-def dims_for(build: Callable, dims: Sizes) -> Sizes:
-    """Give the dimensions that a factory takes."""
-    parameters = inspect.signature(build).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dims
-    return {name: n for name, n in dims.items() if name in parameters}
+    return [run.sizes[name] for run in accepted]

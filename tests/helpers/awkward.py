@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -30,10 +31,7 @@ class Around(nn.Module):
 
 
 class Grows(Around):
-    """Lists, deques, dictionaries and sets, on it and on its class."""
-
-    everywhere: list = []  # noqa: RUF012
-    times = 0
+    """Lists, deques, dictionaries and sets."""
 
     def __init__(self):
         super().__init__()
@@ -42,25 +40,14 @@ class Grows(Around):
 
     def between(self, x):
         self.history.append(x)
-        self.everywhere.append(x)
         self.seen[len(self.seen)] = x
         self.seen.pop("never", None)
         self.last.append(x)
         self.sizes.add(len(self.history) + 1)
         self.calls += 1
         self.nested["a"][1]["b"].append(x)
-        Grows.times += 1
         self.newest = x
         return x
-
-
-class Slots:
-    """A cache without a dictionary, in a cell of its own."""
-
-    __slots__ = ("keys", "length")
-
-    def __init__(self):
-        self.keys, self.length = torch.zeros(64, C), 0
 
 
 class Caches(Around):
@@ -69,16 +56,15 @@ class Caches(Around):
     def __init__(self):
         super().__init__()
         self.cache = {"k": torch.zeros(1, C), "v": [torch.zeros(64, C)]}
-        self.slots, self.array = Slots(), np.zeros(3)
+        self.past = SimpleNamespace(keys=torch.zeros(64, C), length=0)
 
     def between(self, x):
         with torch.no_grad():
             rows = x.flatten(0, 1)[:64]
             self.cache["k"] = torch.cat([self.cache["k"], rows])
             self.cache["v"][0][: len(rows)] = rows
-            self.slots.keys[: len(rows)] += rows
-            self.slots.length += 1
-            self.array += 1
+            self.past.keys[: len(rows)] += rows
+            self.past.length += 1
         return x
 
 
@@ -88,11 +74,11 @@ class Draws(Around):
     def __init__(self):
         super().__init__()
         self.mine = torch.Generator().manual_seed(1)
-        self.python, self.numpy = random.Random(1), np.random.default_rng(1)
+        self.python = random.Random(1)
 
     def between(self, x):
         noise = torch.rand(1, generator=self.mine).item() + random.random()
-        noise += self.python.random() + self.numpy.random()
+        noise += self.python.random()
         return x + (noise + np.random.rand() + torch.rand(1).item()) * 1e-9
 
 

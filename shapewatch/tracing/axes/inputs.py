@@ -4,18 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from shapewatch.tracing.axes.sizes import (
-    Dims,
-    Sizes,
-    plain_sizes,
-    run_sizes,
-    with_solved,
-)
+from shapewatch.tracing.axes.sizes import Dims, Sizes, run_sizes, solved_dims
+from shapewatch.tracing.record.models import ModelCall
 
 A_STRING = 'Write the names of a tensor\'s axes as a string, "B T".'
 # "B T" for each tensor in order, or by the names of parameters: {"ids": "B T",
@@ -23,25 +18,30 @@ A_STRING = 'Write the names of a tensor\'s axes as a string, "B T".'
 Names = str | Sequence[str | None] | Mapping[str, Any]
 
 
-def resize_inputs(
-    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Sizes
-) -> tuple[tuple, dict]:
+def resized_call(call: ModelCall, axes: Names, sizes: Sizes) -> ModelCall:
     """Give inputs and options other sizes, with values that they have
     already.
 
     `axes` names the axes of each input tensor, "B S", in a list; or of those
     that it names by a path of the parameter and what is in it, "past.key".
-    A name that `dims` lacks keeps its size. A tensor that comes twice is
+    A name that `sizes` lacks keeps its size. A tensor that comes twice is
     named once, and stays one.
 
     Raises ValueError where `axes` and the tensors do not match.
     """
-    there = dict(tensor_paths(named_inputs(model, inputs, options)))
-    made = {
-        id(tensor): resize_tensor(tensor, names, dims)
-        for tensor, names in named_tensors(inputs, axes, there)
+    resized = {
+        id(tensor): resize_tensor(tensor, names, sizes)
+        for tensor, names in named_tensors(call.inputs, axes, tensors_in(call))
     }
-    return with_tensors(inputs, made), with_tensors(options, made)
+    inputs = with_tensors(call.inputs, resized)
+    options = with_tensors(call.options, resized)
+    return call._replace(inputs=inputs, options=options)
+
+
+def tensors_in(call: ModelCall) -> dict[str, Tensor]:
+    """Give the tensors that a model is called with, by their paths."""
+    named = named_inputs(call.model, call.inputs, call.options)
+    return dict(tensor_paths(named))
 
 
 def named_tensors(
@@ -62,47 +62,61 @@ def named_tensors(
     return found
 
 
+class MeasuredAxis(NamedTuple):
+    """The size of an axis that has a name, and where that was measured."""
+
+    size: int
+    where: str
+
+
 def measured_dims(
-    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Dims
-) -> Dims:
+    call: ModelCall, axes: Names | None, dims: Dims
+) -> tuple[Dims, Sizes]:
     """Add the sizes that the named axes of the inputs have to `dims`, and
-    what then follows from these: D=4 from H=3, "C": "H*D" and C=12.
+    what then follows from these: D=4 from H=3, "C": "H*D" and C=12; and give
+    the size of each.
 
     Raises ValueError where a name has two sizes.
     """
-    there = dict(tensor_paths(named_inputs(model, inputs, options)))
-    named = named_tensors(inputs, axes, there)
-    sizes = measured_sizes(named, there, plain_sizes(dims))
-    if not sizes.keys() <= dims.keys():
-        dims = {**sizes, **dims}
-    dims = with_solved(dims, sizes)
-    measured_sizes(named, there, run_sizes(dims))
-    return dims
+    tensors = {} if axes is None else tensors_in(call)
+    named = [] if axes is None else named_tensors(call.inputs, axes, tensors)
+    measured = measured_axes(named, tensors)
+    dims = solved_dims(dims, {name: x.size for name, x in measured.items()})
+    sizes = run_sizes(dims)
+    for name, axis in measured.items():
+        if axis.size != sizes[name]:
+            raise ValueError(
+                f"dims say {name}={sizes[name]}, and {axis.where}: one name "
+                "has one size."
+            )
+    return dims, sizes
 
 
-def measured_sizes(
-    named: list[tuple[Tensor, list[str]]], there: dict, dims: Sizes
-) -> Sizes:
-    """Measure the axes that have names; ValueError where one has two sizes,
-    here or in `dims`. A number is its own size, and _ has no name."""
-    sizes, said = dict[str, int](), dict.fromkeys(dims, "dims say")
+def measured_axes(
+    named: list[tuple[Tensor, list[str]]], tensors: dict[str, Tensor]
+) -> dict[str, MeasuredAxis]:
+    """Measure the axes that have names; ValueError where one has two sizes.
+    A number is its own size, and _ has no name."""
+    measured = dict[str, MeasuredAxis]()
+    first = dict[str, str]()  # the input that has a name first
     for tensor, names in named:
-        path = next(path for path, x in there.items() if x is tensor)
-        where = f"{path} {tuple(tensor.shape)}"
+        path = next(path for path, x in tensors.items() if x is tensor)
+        there = f"{path} {tuple(tensor.shape)}"
         for name, size in zip(names, tensor.shape):
-            known = (dims | sizes).get(name, size)
-            who = said.setdefault(name, f"{where} says")
+            known = measured[name].size if name in measured else size
+            who = f"{first.setdefault(name, there)} says"
             if name.isdecimal():
                 known, who = int(name), "axes say"
+            where = f"{name} of axes {' '.join(names)!r} has size {size} in "
+            where += there
             if known != size and name != "_":
                 raise ValueError(
-                    f"{who} {name}={known}, and {name} of axes "
-                    f"{' '.join(names)!r} has size {size} in {where}: "
-                    f"one name has one size."
+                    f"{who} {name}={known}, and {where}: one name has one "
+                    "size."
                 )
             if name.isidentifier() and name != "_":
-                sizes[name] = size
-    return sizes
+                measured.setdefault(name, MeasuredAxis(size, where))
+    return measured
 
 
 def names_of_axes(axes: Names) -> list[str]:

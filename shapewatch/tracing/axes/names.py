@@ -1,7 +1,7 @@
 """Axis names: sizes of several runs, written with the names of dimensions."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from shapewatch.tracing.axes.formulas import Column, Formulas
@@ -31,66 +31,61 @@ Shapes = tuple[Shape, ...]
 
 
 class ShapeNamer:
-    """The dimensions of some runs: a name, and its size in each run.
+    """Names the axes of tensors by their sizes in several runs.
 
-    `runs` are the sizes of every run, the traced one first, and `given` the
-    dimensions as they were given.
+    `runs` are the sizes of the dimensions in every run, the traced one first,
+    and `dims` the dimensions as they were given. Most tensors of a run have a
+    shape that was named before: each is named once.
     """
 
-    def __init__(self, runs: Sequence[Sizes], given: Dims):
-        self.runs, self.given = runs, given
-        self.some: dict[tuple[int, ...], AxisNamer] = {}
-        self.known: dict[tuple[Column | None, ...], Shape] = {}
+    def __init__(self, runs: Sequence[Sizes], dims: Dims):
+        self.runs, self.dims = runs, dims
+        self.shape = cache(self.named_shape)
+        self.axis_namer = cache(self.namer_of_runs)
 
-    def shape(self, *shapes: Column | None) -> Shape:
+    def named_shape(self, *shapes: Column | None) -> Shape:
         """Name the axes of a tensor that has these shapes, one a run; in the
         light of the runs in which it has as many axes."""
-        if shapes not in self.known:
-            many = len(shapes[0] or ())
-            runs = [i for i, x in enumerate(shapes) if x and len(x) == many]
-            alike = [x for x in shapes if x and len(x) == many]
-            named = self.named(tuple(runs))
-            self.known[shapes] = tuple(map(named.axis, zip(*alike)))
-        return self.known[shapes]
+        count = len(shapes[0] or ())
+        alike = {i: x for i, x in enumerate(shapes) if x and len(x) == count}
+        namer = self.axis_namer(*alike)
+        return tuple(map(namer.axis, zip(*alike.values())))
 
-    def named(self, which: tuple[int, ...]) -> "AxisNamer":
-        """What some of the runs tell."""
-        if which not in self.some:
-            runs = [self.runs[i] for i in which or [0]]
-            self.some[which] = AxisNamer(runs, self.given)
-        return self.some[which]
+    def namer_of_runs(self, *runs: int) -> "AxisNamer":
+        """Give what names axes in the light of some of the runs."""
+        return AxisNamer([self.runs[i] for i in runs or [0]], self.dims)
 
 
 @lru_cache(16)
-def shape_namer(runs: tuple[tuple, ...], given: tuple) -> ShapeNamer:
-    """Give the dimensions of some runs, by their items, with all that they
-    have named so far: many traces have the same sizes."""
-    return ShapeNamer(list(map(dict, runs)), dict(given))
+def shape_namer(runs: tuple[tuple, ...], dims: tuple) -> ShapeNamer:
+    """Give what names the axes of some runs, by the items of their sizes:
+    traces that have the same sizes share it."""
+    return ShapeNamer(list(map(dict, runs)), dict(dims))
 
 
 class AxisNamer:
-    """What some runs tell of an axis."""
+    """Names axes by their sizes in some runs, by formulas that fit them."""
 
-    def __init__(self, runs: Sequence[Sizes], given: Dims):
+    def __init__(self, runs: Sequence[Sizes], dims: Dims):
         self.fixed = {
             name: size
             for name, size in runs[0].items()
             if all(run[name] == size for run in runs)
         }
-        self.probed, self.formulas = len(runs) > 1, Formulas(runs, given)
+        self.is_probed, self.formulas = len(runs) > 1, Formulas(runs, dims)
 
     def axis(self, sizes: Column) -> Axis:
         """Name the axis that has these sizes, one a run: by its value, where
         it stays the same."""
         size = sizes[0]
         if len(set(sizes)) > 1:
-            name = self.formulas.find(sizes)
-            proof = "proved" if name else "unknown"
-            return Axis(size, name or str(size), proof)
+            formula = self.formulas.find(sizes)
+            proof = "proved" if formula else "unknown"
+            return Axis(size, formula or str(size), proof)
         alike = [name for name, n in self.fixed.items() if n == size != 1]
         if len(alike) == 1:
             return Axis(size, alike[0], "value")
-        proof = "proved" if self.probed and not alike else "unknown"
+        proof = "proved" if self.is_probed and not alike else "unknown"
         return Axis(size, str(size), proof)
 
 

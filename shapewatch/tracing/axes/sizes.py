@@ -70,9 +70,11 @@ def dim_size(name: str, text: int | str, known: Sizes) -> int | None:
         ) from None
 
 
-def with_solved(dims: Dims, measured: Sizes) -> Dims:
-    """Add the size of a name that only the formula of a measured one has,
-    where one size alone fits."""
+def solved_dims(dims: Dims, measured: Sizes) -> Dims:
+    """Add sizes that were measured, and that of a name that only the formula
+    of a measured one has, where one size alone fits."""
+    if not measured.keys() <= dims.keys():
+        dims = {**measured, **dims}
     for name, size in measured.items():
         lacking = {*LETTERS.findall(str(dims[name]))} - dims.keys()
         for other in lacking if len(lacking) == 1 else ():

@@ -3,7 +3,6 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from itertools import chain, pairwise
 from types import CodeType
 from typing import Any
@@ -25,8 +24,6 @@ FunctionRun = tuple[CodeType, Visit, Place]
 # that cannot be told.
 ShapesEachTime = tuple[Shapes, ...] | None
 GENERATOR_FLAGS = 0x20 | 0x80 | 0x200  # generators and coroutines
-LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
-LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 def runs_around(event: LineValue, code: CodeType) -> Iterator[FunctionRun]:
@@ -123,13 +120,6 @@ class Frame:
             return shapes_of_function(self, node, self.called[at])
         return ()
 
-    def times(self) -> int:
-        """How often the function ran, at least: all its runs from the same
-        lines are one. What stands outside of loops tells."""
-        outside = set(source.walk(self.node)) - nodes_in_loops(self.node)
-        made = (self.value(x) for x in outside if isinstance(x, ast.expr))
-        return max((len(times or ()) for times in made), default=0)
-
 
 def returned_shapes(frame: Frame) -> ShapesEachTime:
     """Tell what the function gave, if one place gave everything."""
@@ -162,80 +152,20 @@ def last_value(frame: Frame, node: ast.expr) -> ShapesEachTime:
     return (frame.value(value) if value else None) or None
 
 
-@cache
-def nodes_in_loops(function: Function) -> set[ast.AST]:
-    """Find what stands in the loops of a function."""
-    loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
-    return {node for loop in loops for node in ast.walk(loop)}
-
-
 def shapes_of_function(
     outer: Frame, node: ast.AST, called: set[FunctionRun]
 ) -> ShapesEachTime:
-    """Tell what a function of the reader's gave, if it was surely this."""
+    """Tell what a function of the reader's gave, if it was surely this: one
+    that is called by its own name."""
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
-    known = not others and stands_for(function, code, outer.code)
-    if not known or code.co_flags & GENERATOR_FLAGS or inner is None:
+    named = isinstance(function, ast.Lambda) or (
+        getattr(function, "attr", getattr(function, "id", "")) == code.co_name
+    )
+    if others or not named or code.co_flags & GENERATOR_FLAGS or not inner:
         return None
     return returned_shapes(Frame(outer.events, inner, run))
-
-
-def stands_for(node: ast.AST, code: CodeType, caller: CodeType) -> bool:
-    """Whether what a function calls is this other one, which ran from there:
-    by its own name, or by one that is given to it alone, in the caller or
-    else in their files. A parameter is taken for what it called."""
-    if is_function(node, code):
-        return True
-    own = bindings(source.definition(caller))
-    own = own if isinstance(node, ast.Name) else {}
-    files = {source.tree_of(source.lines_of(x)) for x in (caller, code)}
-    name = last_name(node)
-    values = own.get(name) or [
-        value for file in files for value in bindings(file).get(name, [])
-    ]
-    return bool(values) and all(
-        is_function(value, code) or (name in own and type(value) is ast.arg)
-        for value in values
-    )
-
-
-def is_function(node: ast.AST | None, code: CodeType) -> bool:
-    """Whether an expression is a function, as it is or partly applied."""
-    if isinstance(node, ast.Call) and last_name(node.func) == "partial":
-        node = node.args[0] if node.args else None
-    if isinstance(node, Function):
-        return node is source.definition(code)
-    return node is not None and last_name(node) == code.co_name
-
-
-def last_name(node: ast.AST) -> str:
-    """The last part of a dotted name; "" for anything else."""
-    return getattr(node, "attr", getattr(node, "id", ""))
-
-
-@cache
-def bindings(scope: ast.AST | None) -> dict[str, list[ast.AST | None]]:
-    """List what is bound to each name or attribute, anywhere in a file or a
-    function; None where that is not told. An import that keeps the name is
-    left out."""
-    found: dict[str, list[ast.AST | None]] = defaultdict(list)
-    values: dict[ast.AST, ast.expr | None] = {}
-    for node in ast.walk(scope or ast.Pass()):
-        if isinstance(node, ast.Assign):
-            values |= dict.fromkeys(node.targets, node.value)
-        elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
-            values[node.target] = node.value
-        elif isinstance(node, ast.alias):
-            found[node.asname or ""].append(ast.Name(node.name))
-        elif isinstance(node, ast.arg):
-            found[node.arg].append(node)
-        elif isinstance(getattr(node, "ctx", None), ast.Store):
-            found[last_name(node)].append(values.get(node))
-        elif hasattr(node, "name"):
-            found[node.name].append(node)
-    return found
 
 
 def value_at_end(function: Function, name: str) -> ast.expr | ast.stmt | None:

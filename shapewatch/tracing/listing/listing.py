@@ -3,9 +3,9 @@
 import ast
 import html
 import inspect
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from itertools import chain, starmap
 from types import CodeType
 from typing import Any
@@ -29,11 +29,10 @@ from shapewatch.tracing.markup import (
     pre_html,
     shape_html,
 )
-from shapewatch.tracing.record.visits import owner
+from shapewatch.tracing.record.owners import owner
 from shapewatch.tracing.source import expressions as source
 
 LISTING_WIDTH, LONG_LABEL, MOST_SHAPES = 76, 24, 4
-EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 
 # An expression's text, or "" for a statement's own value; and what it made.
 Note = tuple[str, ShapesEachTime]
@@ -179,8 +178,6 @@ def listing_title(frame: Frame, nth: int, many: int) -> str:
     title = f"{frame.code.co_qualname} in {module}"
     if many > 1:
         title += f", run {nth + 1} of {many} (nth={nth})"
-    if frame.times() > 1:
-        title += f", {frame.times()} runs shown as one"
     return title
 
 
@@ -300,49 +297,27 @@ def signature(
 ) -> tuple[range, str]:
     """Give the lines of a signature, and what to write instead: it on one
     line, if it must be without its types, which the shapes beside it tell;
-    or "" where it stands on one line, or would not fit.
+    or "" where it stands on one line, has a comment, or would not fit.
 
     `lines` begin with line 1 at index 1.
     """
-    rows = signature_rows(node, lines)
-    written = [lines[i].strip() for i in rows]
-    if len(rows) < 2 or any("#" in line for line in written):
-        return rows, ""
-    one = EDGES.sub("", " ".join(written))
-    bare, same = without_types(one)[1], without_types("\n".join(written))[1]
-    for text in (one, without_types(one)[0]):
-        if len(text) <= LISTING_WIDTH and bare == same:
-            return rows, text
+    if isinstance(node, ast.Lambda):
+        return range(0), ""
+    rows = range(node.lineno, node.body[0].lineno)
+    if len(rows) > 1 and not any("#" in lines[i] for i in rows):
+        for bare in (False, True):
+            text = one_line(node, bare)
+            if len(text) <= LISTING_WIDTH:
+                return rows, text
     return rows, ""
 
 
-def without_types(text: str) -> tuple[str, str]:
-    """Leave the types of the arguments out of a signature on one line; and
-    say what else it says."""
-    tree, found = parse_signature(text), text.encode()
-    parts = [x for x in ast.walk(tree) if isinstance(x, ast.arg)]
-    for part in sorted(parts, key=lambda part: -part.col_offset):
-        if part.annotation:
-            rest = found[part.annotation.end_col_offset :]
-            rest = re.sub(rb"^ = ", b"=", rest)
-            found = found[: part.col_offset] + part.arg.encode() + rest
-        part.annotation = None
-    return found.decode(), ast.dump(tree)
-
-
-def signature_rows(node: source.Function, lines: Sequence[str]) -> range:
-    """The lines from `def` to the colon; none of a lambda."""
-    if isinstance(node, ast.Lambda):
-        return range(0)
-    for end in range(node.lineno, node.body[0].lineno):
-        if parse_signature("\n".join(lines[node.lineno : end + 1])).body:
-            return range(node.lineno, end + 1)
-    return range(0)
-
-
-def parse_signature(text: str) -> ast.Module:
-    """Read a signature; it is empty where it is not whole."""
-    try:
-        return ast.parse(f"{text.strip()} pass")
-    except SyntaxError:
-        return ast.Module([], [])
+def one_line(node: ast.FunctionDef | ast.AsyncFunctionDef, bare: bool) -> str:
+    """Write a signature on one line; if `bare`, without its types."""
+    arguments = deepcopy(node.args)
+    for part in ast.walk(arguments) if bare else ():
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    gives = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"{kind} {node.name}({ast.unparse(arguments)}){gives}:"

@@ -2,19 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch._ops import HigherOrderOperator
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-from shapewatch.tracing.questions.compare import paths_around
-from shapewatch.tracing.record.models import root_module
+from shapewatch.tracing.record.models import (
+    ModelCall,
+    fast_path_off,
+    model_call,
+    root_module,
+)
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of
@@ -53,42 +53,35 @@ def parameters(model: Callable) -> Sheet[Size]:
 
     A parameter with several names counts once. Buffers do not count.
     """
-    return Sheet(sizes_of(model), shared_notes(root_module(model)))
+    return sheet_of_sizes(root_module(model), name_of(model))
 
 
-def sizes_of(model: Callable) -> list[Size]:
-    """List the size of each module, the whole last."""
-    whole, *others = root_module(model).named_modules()
-    rows = []
-    for path, module in [*others, whole]:
-        learned = list(module.parameters())
-        every = sum(p.numel() for p in learned)
-        frozen = sum(p.numel() for p in learned if not p.requires_grad)
-        kind = type(module)
-        name = name_of(model) if kind is nn.Module else kind.__name__
-        rows.append(Size(path, name, every, frozen))
-    return rows
-
-
-def shared_notes(model: nn.Module) -> list[str]:
-    """Say which parameters have several names."""
+def sheet_of_sizes(whole: nn.Module, name: str) -> Sheet[Size]:
+    """List the size of each module, and the parameters with several names."""
     names = defaultdict(list)
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        names[parameter].append(name)
-    return [
+    for path, parameter in whole.named_parameters(remove_duplicate=False):
+        names[parameter].append(path)
+    notes = [
         f"one parameter, counted once: {', '.join(alike)}"
         for alike in names.values()
         if len(alike) > 1
     ]
+    return Sheet(sizes_of(whole, name), notes)
 
 
-class ModuleTracker(Visits):
-    """The module under way, told as FlopCounterMode asks for it."""
-
-    @property
-    def parents(self) -> list[str]:
-        """Where to count a call: in the module, and in those around it."""
-        return paths_around(self.now.path)
+def sizes_of(whole: nn.Module, name: str) -> list[Size]:
+    """List the size of each module, the whole last; `name` is that of what
+    runs it, where the whole is only what holds several."""
+    first, *others = whole.named_modules()
+    rows = []
+    for path, module in [*others, first]:
+        weights = list(module.parameters())
+        count = sum(x.numel() for x in weights)
+        frozen = sum(x.numel() for x in weights if not x.requires_grad)
+        kind = type(module)
+        label = name if kind is nn.Module else kind.__name__
+        rows.append(Size(path, label, count, frozen))
+    return rows
 
 
 def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
@@ -98,38 +91,34 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     n * m * k multiply-adds, and twice as many FLOPs. What a module does that
     is made during the run counts in the total alone.
     """
+    return flops_of(model_call(model, inputs, options))
+
+
+def flops_of(call: ModelCall) -> Sheet[Cost]:
+    """Count the floating-point operations of each module in one call."""
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
-    call = partial(model, *inputs, **options)
-    counter.mod_tracker = ModuleTracker(root_module(call))  # type: ignore[assignment]
-    whole = WholeCalls()
-    with aside(model, inputs, options), eagerly(), whole, counter:
-        call()
+    counter.mod_tracker = ModuleTracker(call.whole)  # type: ignore[assignment]
+    with aside(call), eagerly(), fast_path_off(), counter:
+        call.run()
     counts = counter.get_flop_counts()
     rows = []
-    for path, kind, learned, _ in sizes_of(call):
+    for path, kind, learned, _ in sizes_of(call.whole, name_of(call.model)):
         n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, learned, n, n // 2))
-    return Sheet(rows, [FLOPS_NOTE, *whole.notes])
+    return Sheet(rows, [FLOPS_NOTE])
 
 
-class WholeCalls(TorchFunctionMode):
-    """Let PyTorch's layers run call by call, and calls that are given
-    functions, which its counter refuses, uncounted."""
+class ModuleTracker(Visits):
+    """The module under way, told as FlopCounterMode asks for it."""
 
-    def __init__(self):
-        super().__init__()
-        self.notes: dict[str, None] = {}
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        name = name_of(function)
-        if not isinstance(function, HigherOrderOperator) or name == "cond":
-            return function(*args, **kwargs or {})
-        with _disable_current_modes():
-            made = function(*args, **kwargs or {})
-        self.notes[f"Not counted: what {name} does."] = None
-        return made
+    @property
+    def parents(self) -> list[str]:
+        """Where to count a call: in the module, and in those around it."""
+        path, around = self.now.path, [""]
+        while path:
+            around.append(path)
+            path = path.rpartition(".")[0]
+        return around
 
 
 # What FlopCounterMode leaves out, given the shapes of a call's arguments.

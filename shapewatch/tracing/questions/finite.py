@@ -3,7 +3,6 @@ or infinity."""
 
 import ast
 from contextlib import suppress
-from functools import partial
 from math import inf, isinf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,11 +11,11 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from shapewatch.tracing.axes.inputs import named_inputs, tensor_paths
+from shapewatch.tracing.axes.inputs import tensors_in
 from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.attention import plain_name
-from shapewatch.tracing.record.models import root_module
+from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Step,
@@ -213,11 +212,11 @@ class SearchedRun(RecordedRun):
     """A run in which each tensor was looked at: also, what makes NaN or
     infinity in it."""
 
-    def __init__(self, call: partial, sizes: dict[str, int]):
+    def __init__(self, call: ModelCall, sizes: dict[str, int]):
         super().__init__(sizes)
         self.values = self.looks = NonFiniteSearch(self)
         with aside(call):
-            self.record(call.func, call.args, call.keywords, every_step)
+            self.record(call, every_step)
 
     def infinite_ends(self) -> list[int]:
         """List the steps that made the result, if there is infinity in it."""
@@ -268,7 +267,7 @@ class FirstNan(NamedTuple):
         return self.text
 
 
-def first_nan(calls: Calls, call: partial) -> FirstNan:
+def first_nan(calls: Calls, call: ModelCall) -> FirstNan:
     """Find the first call that makes NaN or infinity, by another run."""
     run = SearchedRun(call, calls.run.sizes)
     found, then = run.found()
@@ -305,7 +304,7 @@ def call_place(step: Step, row: Row) -> str:
     return f"{where}, {source_line(step)}:\n{row}"
 
 
-def heading_lines(found: NonFinite, where: str, call: partial) -> list[str]:
+def heading_lines(found: NonFinite, where: str, call: ModelCall) -> list[str]:
     """Say which call it is, and what it makes."""
     made, kind = found.made, "NaN" if found.made.nan else "infinity"
     if found.brought is not None:
@@ -318,20 +317,18 @@ def heading_lines(found: NonFinite, where: str, call: partial) -> list[str]:
     return [first, f"It makes {many}. It reads:"]
 
 
-def tensor_name(tensor: Tensor, call: partial) -> str:
+def tensor_name(tensor: Tensor, call: ModelCall) -> str:
     """Name a parameter, a buffer or an input by the memory that it is in."""
-    whole = root_module(call)
-    given = named_inputs(call.func, call.args, call.keywords)
-    places = *whole.named_parameters(), *whole.named_buffers()
-    for name, known in (*places, *tensor_paths(given)):
-        if storage(known) == storage(tensor):
+    weights = *call.whole.named_parameters(), *call.whole.named_buffers()
+    for name, named in (*weights, *tensors_in(call).items()):
+        if storage(named) == storage(tensor):
             return f"{name}, before any call"
     return "a tensor that something has written into (x[...] = y)"
 
 
-def read_lines(found: NonFinite, step: Step, call: partial) -> list[str]:
+def read_lines(found: NonFinite, step: Step, call: ModelCall) -> list[str]:
     """Say of each tensor that a call reads how low and how high it goes."""
-    known = {id(x): name for name, x in root_module(call).named_parameters()}
+    known = {id(x): name for name, x in call.whole.named_parameters()}
     numbers = [f"tensor {i + 1}" for i in range(len(found.reads))]
     lines = []
     for name, (key, read) in zip(operands(step) or numbers, found.reads):

@@ -1,8 +1,7 @@
 """Meta tensors: runs in which large weights have shapes, and no numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from torch.nn import Parameter
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
-from shapewatch.tracing.record.models import root_module
+from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.state import MANY_NUMBERS, State, aside
 from shapewatch.tracing.record.tensors import (
     name_of,
@@ -33,27 +32,28 @@ def is_large(thing: Any) -> bool:
 
 
 class ProbeStart:
-    """What a model, or what makes it, and other things held when this was
-    made: where each probe starts.
+    """What a call holds, or what builds it, when this was made: where each
+    probe starts.
 
     Large parameters are not copied before a probe needs to compute with
     them: then they start as they are at that time.
     """
 
-    def __init__(self, model: Any, *things: Any):
-        self.things, self.others = things, list[State]()
-        own = [root_module(thing).parameters() for thing in things[:1]]
-        self.large = [*filter(is_large, chain(*own))]
-        self.small = State(*things, left=self.large)
-        large = filter(is_large, root_module(model).parameters())
+    def __init__(self, call: ModelCall, build: Callable | None):
+        self.call, self.build = call, build
+        self.things: tuple = (build, call.options) if build else call
+        large = [*filter(is_large, call.whole.parameters())]
         self.is_large = sum(x.numel() for x in large) >= WORTH
+        self.large = [] if build else large
+        self.large_state: State | None = None
+        self.small_state = State(*self.things, left=self.large)
 
     def put_back(self, computes: bool) -> None:
         """Let a probe start, and say whether it computes."""
-        if computes:
-            self.others = self.others or [State(*self.large)]
-            self.others[0].put_back(counted=True)
-        self.small.put_back()
+        if computes and self.large:
+            self.large_state = self.large_state or State(*self.large)
+            self.large_state.put_back(counted=True)
+        self.small_state.put_back()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -62,8 +62,8 @@ class ProbeStart:
             try:
                 yield
             finally:
-                for state in self.others:
-                    state.put_back()
+                if self.large_state:
+                    self.large_state.put_back()
 
 
 class MetaWeights(TorchFunctionMode):

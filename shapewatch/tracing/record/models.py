@@ -1,42 +1,50 @@
-"""Models: the module that something runs, and where an untraced run of it goes
-another way."""
+"""Models: what runs, and the module that it runs."""
 
 import dis
 import inspect
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
-from types import FunctionType, MethodType
-from typing import Any
+from types import CellType, FunctionType, MethodType
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.overrides import BaseTorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapewatch.tracing.record.state import (
-    SITE_PACKAGES,
-    aside,
-    is_full,
-    is_library,
-)
-from shapewatch.tracing.record.tensors import name_of
-from shapewatch.tracing.record.visits import Visits, modules_of, owner
+from shapewatch.tracing.record.owners import SITE_PACKAGES, owner
 from shapewatch.tracing.source.expressions import codes
 
-FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
-FUSED_KERNELS = (
-    "_native_multi_head_attention",
-    "_transformer_encoder_layer_fwd",
-)
+LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
+VARIADIC = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+TRACER = "shapewatch.tracing."
 SCRIPT_TYPES = torch.jit.ScriptModule, torch.jit.ScriptFunction
 fast_path_off = BaseTorchFunctionMode
 """Let PyTorch's layers of this thread run call by call: they do while
 anything looks at torch functions."""
 
 
-def traceable(model: Callable | None) -> Callable:
-    """Give a model; TypeError for what cannot be traced."""
+class ModelCall(NamedTuple):
+    """What runs: a model, with its inputs and options.
+
+    `whole` is the module that it runs, whose parts have the paths, and `kind`
+    the class of that module where the model is a method of it, else "".
+    """
+
+    model: Callable
+    inputs: tuple
+    options: dict
+    whole: nn.Module
+    kind: str
+
+    def run(self) -> Any:
+        """Call the model."""
+        return self.model(*self.inputs, **self.options)
+
+
+def model_call(model: Any, inputs: tuple, options: dict) -> ModelCall:
+    """Find the module that something runs; TypeError for what cannot be
+    traced."""
     if isinstance(model, torch.export.ExportedProgram):
         raise TypeError(
             "an ExportedProgram is not a model that runs: trace its .module()"
@@ -49,7 +57,39 @@ def traceable(model: Callable | None) -> Callable:
             f"a {type(model).__name__} runs out of Python's sight: trace "
             "what it was made from."
         )
-    return model
+    whole = root_module(partial(model, *inputs, **options))
+    called, module = unwrap_method(model)
+    is_method = module is not None and module is not called
+    kind = type(module).__name__ if is_method else ""
+    return ModelCall(model, inputs, options, whole, kind)
+
+
+def built_call(
+    build: Callable, sizes: dict[str, int], options: dict
+) -> ModelCall:
+    """Let a factory make a model and inputs; ValueError where it takes a
+    dimension that has no size, TypeError where it gives something else."""
+    lacking = [
+        parameter.name
+        for parameter in inspect.signature(build).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.name not in sizes
+        and parameter.kind not in VARIADIC
+    ]
+    if lacking:
+        raise ValueError(
+            f"build takes {', '.join(lacking)}, and nothing says how long: "
+            f'write dims={{"{lacking[0]}": 8, ...}}'
+        )
+    built = build(**sizes)
+    pair = built if isinstance(built, tuple | list) else ()
+    if len(pair) != 2 or not isinstance(pair[1], tuple | list):
+        kinds = ", ".join(type(x).__name__ for x in pair or [built])
+        raise TypeError(
+            f"build gives {kinds}: let it give a model and a tuple of its "
+            "inputs, `return model, (x,)`."
+        )
+    return model_call(pair[0], tuple(pair[1]), options)
 
 
 def refuse_class(model: object) -> None:
@@ -69,19 +109,22 @@ def root_module(model: Callable) -> nn.Module:
     Where there are several, and none is part of another, or none at all, a
     new one has them as its parts, by the names that they have there.
     """
-    called, own = unwrap_method(model)
+    called, module = unwrap_method(model)
     refuse_class(called)
-    if own is not None:
-        return own
+    if module is not None:
+        return module
     named = {id(x): (name, x) for name, x in modules_used(model, {})}
-    for _, module in [*named.values()]:
-        for inner in [*modules_of(module)][1:]:
-            named.pop(id(inner), None)
+    for _, outer in [*named.values()]:
+        for part in [*outer.modules()][1:]:
+            named.pop(id(part), None)
+    if len(named) == 1:
+        [(_, module)] = named.values()
+        return module
     whole = nn.Module()
-    for name, module in named.values():
+    for name, part in named.values():
         count = f"_{len(whole._modules)}" if name in whole._modules else ""
-        whole._modules[name + count] = module
-    return module if len(named) == 1 else whole
+        whole._modules[name + count] = part
+    return whole
 
 
 def unwrap_method(model: Callable) -> tuple[Callable, nn.Module | None]:
@@ -89,8 +132,8 @@ def unwrap_method(model: Callable) -> tuple[Callable, nn.Module | None]:
     itself, or the one that it is a method of."""
     while (inner := unwrap_once(model)) is not model:
         model = inner
-    own = getattr(model, "__self__", model)
-    return model, own if isinstance(own, nn.Module) else None
+    module = getattr(model, "__self__", model)
+    return model, module if isinstance(module, nn.Module) else None
 
 
 def unwrap_once(model: Callable) -> Callable:
@@ -102,25 +145,19 @@ def unwrap_once(model: Callable) -> Callable:
     return model
 
 
-def method_of(model: Callable) -> str:
-    """Name the class of the module that something is a method of, or ""."""
-    called, own = unwrap_method(model)
-    return "" if own is None or own is called else type(own).__name__
-
-
 def modules_used(
-    thing: Any, known: dict[int, Any]
+    thing: Any, visited: dict[int, Any]
 ) -> Iterator[tuple[str, nn.Module]]:
     """List the modules that something uses, by their names there: in the
     reader's own functions, and in those that these call."""
-    if id(thing) in known:
+    if id(thing) in visited:
         return
-    known[id(thing)] = thing
+    visited[id(thing)] = thing
     for name, value in list(names_in(thing)):
         if isinstance(value, nn.Module):
             yield name, value
         elif isinstance(value, FunctionType | MethodType | partial):
-            yield from modules_used(value, known)
+            yield from modules_used(value, visited)
 
 
 def names_in(thing: Any) -> Iterator[tuple[str, Any]]:
@@ -158,50 +195,16 @@ def outer_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from ((n, space[n]) for n in sorted(loads) if n in space)
 
 
-def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
-    """Say what an untraced run does in another way."""
-    call = partial(model, *inputs, **options)
-    whole = root_module(call)
-    layers = [x for x in modules_of(whole) if isinstance(x, FUSIBLE)]
-    if all(layer.training for layer in layers):
-        return []
-    visits = Visits(whole)
-    fused = FusedCalls(visits)
-    # It ran once: if it does not again, so much for this note.
-    with suppress(Exception), aside(call), visits, fused:
-        call()
-    note = (
-        f"untraced, PyTorch runs {', '.join(fused.paths)} as one fused call "
-        "each; numbers can differ in their last digits"
-    )
-    return [note] if fused.paths else []
+def is_library(kind: type) -> bool:
+    """Whether a class is Python's, NumPy's, PyTorch's or the tracer's."""
+    module = kind.__module__
+    first, _, _ = module.partition(".")
+    return first in LIBRARIES or module.startswith(TRACER)
 
 
-def later_notes(result: Any) -> list[str]:
-    """Say how to trace what has not run when a model is done."""
-    ways: dict[Callable, str] = {
-        inspect.isgenerator: "trace(lambda x: list(model(x)), x)",
-        inspect.iscoroutine: "trace(lambda x: asyncio.run(model(x)), x)",
-        inspect.isasyncgen: "trace a function that runs it to its end",
-    }
-    says = f"the {type(result).__name__} that the model gave has not run yet"
-    return [f"{says}: {way}" for asks, way in ways.items() if asks(result)]
-
-
-class FusedCalls(TorchDispatchMode):
-    """Note in which modules PyTorch's fused functions run."""
-
-    supports_higher_order_operators = True
-
-    def __init__(self, visits: Visits):
-        super().__init__()
-        self.visits = visits
-        self.paths: dict[str, None] = {}
-
-    def __torch_dispatch__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        if name_of(function).partition(".")[0] in FUSED_KERNELS:
-            now = self.visits.now
-            self.paths[now.path or now.kind] = None
-        return function(*args, **kwargs or {})
+def is_full(cell: CellType) -> bool:
+    """Whether a variable of a closure has a value."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False

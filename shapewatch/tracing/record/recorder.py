@@ -4,25 +4,27 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from itertools import count
-from types import CodeType, FrameType
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    GeneratorType,
+)
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.tracing.record.models import (
-    later_notes,
-    method_of,
-    root_module,
-)
+from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.shared import (
     RECORDER_PATCHES,
-    THREAD,
+    counting_depth,
     eagerly,
-    leave_mode,
     noting,
 )
 from shapewatch.tracing.record.state import gc_paused
@@ -129,25 +131,15 @@ def call_of(function: Callable, frame: FrameType) -> Call:
     return function, frame.f_code, frame.f_lasti
 
 
-class Watch(TorchFunctionMode):
-    """See each torch call of this thread, and those of attention layers too.
-
-    Use it in a `with` statement around a run. Afterwards everything is as it
-    was, whatever happened.
-    """
-
-    def __enter__(self):
-        RECORDER_PATCHES.__enter__()
-        THREAD.recorders += 1
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        THREAD.recorders -= 1
-        RECORDER_PATCHES.__exit__()
-        leave_mode(self)
+@contextmanager
+def seen_calls() -> Iterator[None]:
+    """Let a mode see each torch call of this thread, and those of attention
+    layers too."""
+    with RECORDER_PATCHES, counting_depth("recorders"):
+        yield
 
 
-class ShapeRun(Watch):
+class ShapeRun(TorchFunctionMode):
     """A run at other sizes, of which no more is written down than its calls
     and the shapes of what they read and make: that is quick. `error` is what
     stopped it."""
@@ -158,11 +150,11 @@ class ShapeRun(Watch):
         self.error: Exception | None = None
         self.calls, self.shapes = list[Call](), list[CallShapes]()
 
-    def record(self, model: Callable, inputs: tuple, options: dict) -> None:
+    def record(self, call: ModelCall) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
         try:
-            with eagerly(), self:
-                model(*inputs, **options)
+            with eagerly(), seen_calls(), self:
+                call.run()
         except Exception as error:
             self.error = error
 
@@ -197,7 +189,7 @@ def keep_result(recorder: "Recorder", visit: Visit) -> None:
             del values.given[i]  # it is not known any more
 
 
-class Recorder(Watch):
+class Recorder(TorchFunctionMode):
     """Write down each torch call that makes a tensor, in a run of `model`.
 
     `keep` says of each call, and of each module, whether to keep the result.
@@ -215,12 +207,14 @@ class Recorder(Watch):
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
         self.visits.leave = self.leave
-        self.visits.__enter__()
+        self.stack = ExitStack()
+        self.stack.enter_context(self.visits)
+        self.stack.enter_context(seen_calls())
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        self.visits.__exit__()
+        self.stack.close()
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -263,6 +257,14 @@ def add_step(steps: list[Step], step: Step) -> int:
     return len(steps) - 1
 
 
+# How to trace what has not run when a model is done.
+LATE_KINDS = {
+    GeneratorType: "trace(lambda x: list(model(x)), x)",
+    CoroutineType: "trace(lambda x: asyncio.run(model(x)), x)",
+    AsyncGeneratorType: "trace a function that runs it to its end",
+}
+
+
 class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
@@ -279,24 +281,26 @@ class RecordedRun:
         self.notes: list[str] = []
         self.values, self.gives = Values(), list[Mark]()
 
-    def record(
-        self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
-    ) -> None:
+    def record(self, call: ModelCall, keep: Keep = None) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
-        whole = root_module(partial(model, *inputs, **options))
-        recorder = Recorder(whole, keep)
-        recorder.visits.now.kind = method_of(model)
+        recorder = Recorder(call.whole, keep)
+        recorder.visits.now.kind = call.kind
         recorder.values = self.values
         self.steps, self.visits = recorder.steps, recorder.visits.done
         with noting() as notes:
             try:
                 with gc_paused(), eagerly(), recorder:
-                    self.result = model(*inputs, **options)
+                    self.result = call.run()
             except Exception as error:
                 self.error = error
                 if recorder.failed and recorder.failed[0] is error:
                     self.steps.append(recorder.failed[1])
-        self.notes = [*notes, *later_notes(self.result)]
+        self.notes = [*notes]
+        if way := LATE_KINDS.get(type(self.result)):
+            kind = type(self.result).__name__
+            self.notes.append(
+                f"the {kind} that the model gave has not run yet: {way}"
+            )
         self.gives = recorder.marks.read((self.result,))
 
     @cached_property

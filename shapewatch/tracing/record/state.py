@@ -6,26 +6,21 @@ import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from functools import lru_cache, partial, singledispatch
+from functools import partial, singledispatch
 from operator import is_
-from os import sep
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from shapewatch.tracing.record.models import is_full, is_library
+from shapewatch.tracing.record.owners import owner
 from shapewatch.tracing.record.shared import output_hidden
 from shapewatch.tracing.record.tensors import PLAIN, dispatches
-from shapewatch.tracing.record.visits import owner
 
 PRESERVE_VERSION = torch.autograd._unsafe_preserve_version_counter
 MANY_NUMBERS, FEW = 2**16, 2**12  # numbers: to look at many takes its time
-LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
-SITE_PACKAGES = f"{sep}site-packages{sep}"
-OWN_PACKAGE = __name__.split(".")[:2]
-# What all of a class share, that a run may change.
-CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
 CONTAINERS = {dict, OrderedDict, set, list}
 # How to add a value by its name; of what has no names, they are the values.
 COLLECTIONS: dict[type, Callable] = {
@@ -130,108 +125,30 @@ class HeldState(NamedTuple):
 
 @singledispatch
 def held_state(thing: Any) -> HeldState:
-    """Tell what a thing holds: of an object, its attributes, and what all of
-    its class share. A library's own are left alone, apart from modules."""
-    if numpy := sys.modules.get("numpy"):
-        if isinstance(thing, numpy.ndarray):
-            return array_state(thing)
-        if isinstance(thing, numpy.random.Generator):
-            bits = thing.bit_generator
-            return HeldState((), partial(setattr, bits, "state", bits.state))
-        if isinstance(thing, numpy.random.RandomState):
-            return HeldState((), partial(thing.set_state, thing.get_state()))
-    return HeldState() if is_library(type(thing)) else object_state(thing)
+    """Tell what a thing holds: of an object, its attributes. A library's own
+    are left alone, apart from modules."""
+    if is_library(type(thing)):
+        return HeldState()
+    return HeldState((getattr(thing, "__dict__", None),))
 
 
-def array_state(array: Any) -> HeldState:
-    """Of NumPy's arrays: their numbers, or the objects in them."""
-    was = array.copy()
-
-    def put_back() -> None:
-        if array.tobytes() != was.tobytes():
-            array[...] = was
-
-    objects = array.ravel().tolist() if array.dtype == object else ()
-    return HeldState(objects, put_back)
+held_state.register(SimpleNamespace, lambda thing: HeldState((vars(thing),)))
 
 
 @held_state.register(nn.Module)
 def module_state(module: nn.Module) -> HeldState:
-    """Of a module: its attributes, and the tensors of a compiled one, which
-    are none."""
-    inner: list[Tensor] = []
+    """Of a module: its attributes, its class, which may change too, and the
+    tensors of a compiled one, which are no attributes."""
+    tensors: list[Tensor] = []
     if isinstance(module, torch.jit.ScriptModule):
-        inner = [*module.parameters(), *module.buffers()]
-    own, kind = vars(module), type(module)
-    return HeldState((own, kind, *inner), partial(restore_class, module, kind))
-
-
-def restore_class(thing: Any, kind: type) -> None:
-    """Give an object its class back."""
-    if type(thing) is not kind:
-        thing.__class__ = kind
-
-
-@held_state.register(SimpleNamespace)
-def object_state(thing: Any) -> HeldState:
-    """Of an object: its attributes, and its class, which may change too."""
-    kind, given = type(thing), slots_of(thing)
+        tensors = [*module.parameters(), *module.buffers()]
+    kind = type(module)
 
     def put_back() -> None:
-        restore_class(thing, kind)
-        for name, value in given.items():
-            if getattr(thing, name, None) is not value:
-                object.__setattr__(thing, name, value)
+        if type(module) is not kind:
+            module.__class__ = kind
 
-    own = getattr(thing, "__dict__", None)
-    return HeldState((own, kind, *given.values()), put_back)
-
-
-def slots_of(thing: Any) -> dict[str, Any]:
-    """Give the attributes that an object has no dictionary for."""
-    kind: Any = type(thing)
-    names = slot_names(kind)
-    return {x: getattr(thing, x) for x in names if hasattr(thing, x)}
-
-
-@lru_cache
-def slot_names(kind: type) -> list[str]:
-    """List what a class, or one that it comes from, has slots for."""
-    found = [vars(one).get("__slots__", ()) for one in kind.mro()]
-    lists = [[x] if isinstance(x, str) else list(x) for x in found]
-    return [x for names in lists for x in names if not x.startswith("__")]
-
-
-def is_library(kind: type) -> bool:
-    """Whether a class is Python's, NumPy's, PyTorch's or the tracer's."""
-    first, *others = kind.__module__.split(".")
-    return first in LIBRARIES or [first, *others[:1]] == OWN_PACKAGE
-
-
-@held_state.register(type)
-def class_state(kind: type) -> HeldState:
-    """Of a reader's class, what its objects share: of one in a library,
-    without its methods."""
-    if is_library(kind):
-        return HeldState()
-    was = dict(vars(kind))
-
-    def put_back() -> None:
-        now: Any = vars(kind)
-        if len(now) == len(was) and all(map(is_, now.values(), was.values())):
-            return
-        for name in [name for name in now if name not in was]:
-            type.__delattr__(kind, name)
-        for name in was:
-            if now.get(name) is not was[name]:
-                type.__setattr__(kind, name, was[name])
-
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
-    ours = kind.__module__.startswith(f"{OWN_PACKAGE[0]}.")
-    methods = () if ours or SITE_PACKAGES in file else (FunctionType,)
-    followed = (*CLASS_STATE, *methods)
-    shared = (x for x in was.values() if isinstance(x, followed))
-    return HeldState((*shared, *kind.__bases__), put_back)
+    return HeldState((vars(module), *tensors), put_back)
 
 
 @held_state.register(dict)
@@ -278,21 +195,13 @@ def function_state(function: FunctionType) -> HeldState:
     return HeldState((*was, *used.values(), vars(function)), put_back)
 
 
-def is_full(cell: Any) -> bool:
-    """Whether a variable of a closure has a value."""
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
-
-
 @held_state.register(Tensor)
 def tensor_state(tensor: Tensor) -> HeldState:
     """Of a tensor: its numbers, its gradient, and its attributes; of one
-    whose class runs each call by itself, what is inside."""
+    whose class runs each call by itself, the attributes alone."""
     own = getattr(tensor, "__dict__", None)
     if dispatches(tensor):
-        return HeldState((own, *slots_of(tensor).values()))
+        return HeldState((own,))
     memory = TensorMemory(tensor)
     counted = partial(memory.put_back, counted=True)
     return HeldState((own, memory.grad), memory.put_back, counted)
@@ -301,18 +210,22 @@ def tensor_state(tensor: Tensor) -> HeldState:
 held_state.register(tuple, HeldState)
 held_state.register(frozenset, HeldState)
 held_state.register(
-    MethodType, lambda one: HeldState((one.__self__, one.__func__))
+    MethodType, lambda method: HeldState((method.__self__, method.__func__))
 )
 held_state.register(
-    partial, lambda one: HeldState((one.func, one.args, one.keywords))
+    partial, lambda call: HeldState((call.func, call.args, call.keywords))
 )
 held_state.register(
     random.Random,
-    lambda one: HeldState((), partial(one.setstate, one.getstate())),
+    lambda numbers: HeldState(
+        (), partial(numbers.setstate, numbers.getstate())
+    ),
 )
 held_state.register(
     torch.Generator,
-    lambda one: HeldState((), partial(one.set_state, one.get_state())),
+    lambda numbers: HeldState(
+        (), partial(numbers.set_state, numbers.get_state())
+    ),
 )
 
 

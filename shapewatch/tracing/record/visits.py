@@ -1,21 +1,16 @@
 """Module visits: which module is running, and the lines that led there."""
 
-import re
 import sys
-import sysconfig
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import count
-from os import sep
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
 from torch import nn
 
+from shapewatch.tracing.record.owners import exact_owner
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import (
     Mark,
@@ -29,31 +24,6 @@ Place = tuple[
     Instruction, ...
 ]  # the lines that led somewhere, innermost first
 Reads = dict[str | int, list[Mark]]  # what each argument had
-FOLDERS = {
-    "tracer": f"{Path(__file__).parents[1]}{sep}",
-    "torch": f"{Path(torch.__file__).parent}{sep}",
-}
-# Python's own files, and those of installed packages; but the packages of
-# the book are read as what the reader wrote.
-PACKAGE = re.compile(
-    rf"{re.escape(sysconfig.get_path('stdlib'))}[/\\](?!(site|dist)-packages)"
-    r"|[/\\](site|dist)-packages[/\\](?!(shapewatch|tformer_lite|classroom)\b)"
-)
-
-
-@cache
-def exact_owner(filename: str) -> str:
-    """Tell whose a file is: the tracer's, torch's, another package's or the
-    reader's."""
-    found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
-    other = "package" if PACKAGE.search(filename) else "reader"
-    return next(found, other)
-
-
-def owner(filename: str) -> str:
-    """Tell whose a file is: "tracer", "torch" or, where lines can be shown as
-    they are written, "reader"."""
-    return exact_owner(filename).replace("package", "reader")
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -97,7 +67,7 @@ class Visits:
     """
 
     def __init__(self, model: nn.Module, steps: Sized = ()):
-        self.paths = modules_of(model)
+        self.paths = {part: path for path, part in model.named_modules()}
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
@@ -144,11 +114,6 @@ class Visits:
         if called is not self.called[0]:
             self.called = called, next(self.turns)
         return self.called[1]
-
-
-def modules_of(model: nn.Module) -> dict[nn.Module, str]:
-    """List a model's modules and their paths."""
-    return {part: path for path, part in model.named_modules()}
 
 
 def visit_of(

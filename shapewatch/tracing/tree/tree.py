@@ -8,10 +8,12 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from torch import nn
+
 from shapewatch.tracing.axes.names import Shape, Shapes, shape_text, sizes_text
 from shapewatch.tracing.calls import Calls, kind_texts, shapes_at, usual_kind
 from shapewatch.tracing.markup import STYLE, html_groups, shape_html
-from shapewatch.tracing.questions.costs import sizes_of
+from shapewatch.tracing.questions.costs import Size, sizes_of
 from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import (
@@ -49,13 +51,17 @@ class Tree(Printable):
     more = "tree(depth={})", "calls()"
 
     def __init__(
-        self, calls: Calls, model: Callable, depth: int | None = None
+        self,
+        calls: Calls,
+        whole: nn.Module,
+        name: str,
+        depth: int | None = None,
     ):
         if depth is not None and depth < 0:
             raise ValueError(f"{depth=} is below 0, where the whole model is")
         self._calls, self.notes = calls, calls.notes
-        self._root = root_of(calls, model)
-        self._label = self._root.kind or getattr(model, "__name__", "function")
+        self._root = root_of(calls, sizes_of(whole, name))
+        self._label = self._root.kind or name
         self.depth = fitting_depth(self._root) if depth is None else depth
 
     @cached_property
@@ -333,8 +339,8 @@ class Facts:
     """What a tree asks of a trace: which module ran in which, the named
     shapes and data types, and the number of parameters."""
 
-    def __init__(self, calls: Calls, model: Callable):
-        self.calls, rows = calls, sizes_of(model)
+    def __init__(self, calls: Calls, rows: list[Size]):
+        self.calls = calls
         self.sizes = {row.module: row.parameters for row in rows}
         kinds = {row.module: row.kind for row in rows}
         self.parts = parts_of_visits(calls, kinds)
@@ -357,10 +363,10 @@ class Facts:
         return shapes, kind_texts(marks, [self.usual])
 
 
-def root_of(calls: Calls, model: Callable) -> Node:
+def root_of(calls: Calls, rows: list[Size]) -> Node:
     """Give the model's node; where a function calls modules, the
     function's, which has no class."""
-    facts = Facts(calls, model)
+    facts = Facts(calls, rows)
     outside = [run for run in facts.parts if run.parent is None]
     runs = [part for run in outside for part in facts.parts[run]]
     if len(runs) == 1 and not any(s.visit in outside for s in calls.steps):

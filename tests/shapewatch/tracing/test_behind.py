@@ -8,20 +8,9 @@ from torch import nn
 
 from shapewatch.tracing import flops, parameters, trace
 from shapewatch.tracing.record.models import root_module
-from shapewatch.tracing.record.visits import modules_of
 from tests.helpers.small import words
 
 IDS = words(11, 2, 3)
-
-
-def test_modules_have_the_paths_that_torch_gives_them():
-    one = nn.Linear(4, 4)
-    inner = nn.Sequential(nn.ReLU(), one)
-    whole = nn.Sequential(nn.ModuleDict({"b": inner, "a": one}), one, inner)
-    whole.add_module("none", None)
-    whole.append(nn.Sequential(nn.Sequential(nn.Tanh()), nn.Tanh()))
-    given = [(path, part) for part, path in modules_of(whole).items()]
-    assert given == [*whole.named_modules()]
 
 
 class Writer(nn.Module):

@@ -1,18 +1,19 @@
-"""Where two runs part: planted differences are found, likenesses pass."""
+"""Where two runs part, one of them maybe read from a file."""
 
 import math
+import pickle
 
 import pytest
 import torch
 from torch import nn
+from torch.testing._internal.two_tensor import TwoTensor
 
-from shapewatch.tracing import Trace
+from shapewatch.tracing import SavedTrace, load_trace, trace
 from shapewatch.tracing.questions.compare import nearly_equal
-from tformer_lite import MultiHeadAttention, trace
-
-compare = Trace.compare
+from tformer_lite.model.attention import MultiHeadAttention
 
 DIMS = {"B": 2, "T": 5, "H": 3, "D": 4, "C": "H*D"}
+X = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
 
 
 class Attention(MultiHeadAttention):
@@ -53,13 +54,6 @@ class Otherwise(Attention):
         return torch.einsum("bhts,bhsd->bhtd", weights, v)
 
 
-class Wide(Attention):
-    """Its mix gives each head's channels twice; the output takes half."""
-
-    def mix(self, q, k, v):
-        return super().mix(q, k, torch.cat([v, v], -1))[..., : v.shape[-1]]
-
-
 class Block(nn.Module):
     def __init__(self, attention, hidden=24):
         super().__init__()
@@ -83,75 +77,65 @@ def seen(attention=Attention, **options):
 def test_two_runs_of_the_same_code_agree_call_by_call():
     mine = seen()
     n = len(mine.steps)
-    outcome = compare(mine, seen())
-    assert outcome.calls == n
-    assert str(outcome) == (
+    assert str(mine.compare(seen())) == (
         f"They agree. Calls with the same shapes: {n}; "
         f"with the same values: {n}."
     )
 
 
-@pytest.mark.parametrize("other", [Otherwise, Wide])
-def test_the_same_in_other_words_agrees(other):
-    outcome = compare(seen(other), seen())
+def test_the_same_in_other_words_agrees():
+    outcome = seen(Otherwise).compare(seen())
     assert outcome.agree, outcome
     assert "Not compared: " in str(outcome)
-    assert compare(seen(), seen(other)).agree
+    assert seen().compare(seen(Otherwise)).agree
 
 
 def test_another_size_is_found_where_it_begins():
-    outcome = compare(seen(hidden=36), seen(hidden=24))
+    outcome = seen(hidden=36).compare(seen(hidden=24))
     assert not outcome.agree
     assert outcome.where == "feed_forward.0"
-    shapes = "(B~, T~, 36?)", "(B~, T~, 24?)"
-    assert (outcome.mine, outcome.theirs) == shapes
     text = str(outcome)
     assert "They part in feed_forward.0, at `linear`: " in text
-    assert "mine has {}, theirs has {}.".format(*shapes) in text
+    assert "mine has (B~, T~, 36?), theirs has (B~, T~, 24?)." in text
 
 
 @pytest.mark.parametrize("other", [Turned, Unscaled])
 def test_the_same_shape_with_other_values_is_found(other):
-    outcome = compare(seen(other), seen())
+    outcome = seen(other).compare(seen())
     assert not outcome.agree
     assert outcome.where == "attention"
-    said = str(outcome)
-    assert "the shapes agree, the values are up to " in said
-    if other is Unscaled:
-        mine, theirs = "torch.softmax(q @ k.mT, -1)", "scores = q @ k.mT / m"
-        assert f"the code differs: mine `{mine}`, theirs `{theirs}" in said
+    assert "the shapes agree, the values are up to " in str(outcome)
 
 
 def test_a_weight_that_differs_is_found_in_its_module():
     mine, theirs, x = Block(Attention), Block(Attention), torch.randn(2, 5, 12)
     theirs.load_state_dict(mine.state_dict())
     theirs.attention.value.weight.data[3, 4] += 0.5
-    outcome = compare(trace(mine, x, keep=True), trace(theirs, x, keep=True))
+    outcome = trace(mine, x, keep=True).compare(trace(theirs, x, keep=True))
     assert outcome.where == "attention.value"
 
 
 def test_proved_names_part_even_where_the_sizes_are_the_same():
-    def product(q, k, flip):
-        return k @ q.mT if flip else q @ k.mT
-
     def scores(flip):
         def built(T, S):
             inputs = torch.ones(T, 4), torch.ones(S, 4)
-            return lambda q, k: product(q, k, flip), inputs
+            return lambda q, k: product(*((k, q) if flip else (q, k))), inputs
 
         return trace(build=built, dims={"T": 8, "S": 8})
 
-    outcome = compare(scores(flip=True), scores(flip=False))
-    assert (outcome.mine, outcome.theirs) == ("(S, T)", "(T, S)")
-    assert "`k @ q.mT` / `q @ k.mT`" in str(outcome)
-    assert compare(scores(flip=True), scores(flip=True)).agree
+    def product(q, k):
+        return q @ k.mT
+
+    outcome = scores(flip=True).compare(scores(flip=False))
+    assert "mine has (4, T), theirs has (4, S)" in str(outcome)
+    assert scores(flip=True).compare(scores(flip=True)).agree
 
 
 def test_names_are_not_compared_after_other_probes():
     layer, x = nn.Linear(4, 5), torch.ones(3, 4)
     mine = trace(layer, x, dims={"T": 3}, axes=["T C"])
     theirs = trace(layer, x, dims={"S": 3}, axes=["S C"])
-    assert "Axis names are not compared" in str(compare(mine, theirs))
+    assert "Axis names are not compared" in str(mine.compare(theirs))
 
 
 @pytest.mark.parametrize(
@@ -168,3 +152,70 @@ def test_names_are_not_compared_after_other_probes():
 )
 def test_values_may_differ_by_rounding_alone(a, b, same):
     assert nearly_equal(torch.tensor([a]), torch.tensor([b])) is same
+
+
+# --- files ---------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "before.pt"
+
+
+@pytest.mark.parametrize("attention", [Attention, Unscaled])
+def test_a_run_before_a_change_is_compared_with_one_after(file, attention):
+    before, after = seen(), seen(attention)
+    before.save(str(file))
+    saved = load_trace(file)
+    assert isinstance(saved, SavedTrace)
+    assert str(saved) == str(before)
+    assert str(after.compare(saved)) == str(after.compare(before))
+
+
+def test_a_call_that_failed_is_saved(file):
+    with pytest.raises(RuntimeError) as error:
+        trace(lambda x: x @ x, X)
+    error.value.trace.save(file)
+    assert str(load_trace(file)).endswith("-> failed")
+
+
+def test_what_others_classes_hold_is_left_out(file):
+    def model(x, y):
+        theirs = y + 1
+        plain = x + 1
+        return theirs, plain
+
+    mine = trace(model, X, TwoTensor(X, X), keep=True)
+    mine.save(file)
+    said = "Calls with the same shapes: 2; with the same values: 1."
+    assert said in str(mine.compare(load_trace(file)))
+
+
+class Evil:
+    def __reduce__(self):
+        return exec, ("raise SystemExit('run')",)
+
+
+FOREIGN = {
+    "a text": lambda file: file.write_text("module  call"),
+    "weights": lambda file: torch.save(nn.Linear(2, 2).state_dict(), file),
+    "a tensor": lambda file: torch.save(X, file),
+    "a pickle": lambda file: file.write_bytes(pickle.dumps({"a": 1})),
+    "code": lambda file: torch.save(Evil(), file),
+    "a part": lambda file: torch.save({"format": "shapewatch trace 2"}, file),
+    "another format": lambda file: torch.save(
+        {"format": "tformer_lite trace", "version": 1}, file
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_other_files_are_refused(file, name):
+    FOREIGN[name](file)
+    with pytest.raises(ValueError, match=r"before.pt is no saved trace"):
+        load_trace(file)
+
+
+def test_no_file_is_not_found(file):
+    with pytest.raises(FileNotFoundError):
+        load_trace(file)

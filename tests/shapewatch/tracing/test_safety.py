@@ -1,7 +1,6 @@
 """After a trace everything is as it was, and the result is the untraced: in
 company, after errors, and among other threads."""
 
-import asyncio
 import contextlib
 import gc
 import io
@@ -17,11 +16,10 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.shared import SharedChange, patching
-from shapewatch.tracing.record.state import aside
-from tests.helpers.awkward import AWKWARD, Grows, V
+from shapewatch.tracing.record.shared import SharedPatches
+from tests.helpers.awkward import AWKWARD, V
 from tests.helpers.witness import differences, surroundings, witnessed
-from tformer_lite import print_shapes, report
+from tformer_lite import print_shapes
 
 NAMED = {"dims": {"B": 4, "C": 6}, "axes": ["B same"]}
 
@@ -190,19 +188,6 @@ def in_thread(work):
     thread.join()
 
 
-def test_what_a_thread_prints_and_warns_of_gets_through(capsys):
-    with aside(None):
-        print("unheard")
-        print("unheard", file=sys.stderr)
-        warnings.warn("unheard", stacklevel=1)
-        in_thread(lambda: print("heard", flush=True))
-        in_thread(lambda: print("seen", file=sys.stderr))
-        with pytest.warns(UserWarning, match="told"):
-            in_thread(lambda: warnings.warn("told", stacklevel=1))
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("heard\n", "seen\n")
-
-
 def loud(x):
     """Say what is done, in every way."""
     print("print", flush=True)
@@ -238,23 +223,11 @@ def test_a_probe_that_warns_is_not_refused_where_warnings_are_errors():
         assert trace(model, rows(), **NAMED).notes == []
 
 
-def test_streams_that_others_have_put_in_place_stay(capsys):
-    mine = io.StringIO()
-    with contextlib.ExitStack() as stack:
-        with aside(None):
-            stack.enter_context(contextlib.redirect_stdout(mine))
-        print("mine")
-        assert sys.stdout is mine
-    assert mine.getvalue() == "mine\n"
-    print("out")
-    assert capsys.readouterr().out == "out\n"
-
-
 def test_a_change_lasts_as_long_as_anybody_needs_it():
     class Owner:
         name = 1
 
-    shared = SharedChange(lambda: patching(Owner, "name", lambda was: was + 1))
+    shared = SharedPatches((Owner, "name", lambda original: original + 1))
     for first in (0, 1):
         both = [contextlib.ExitStack() for _ in range(2)]
         for stack in both:
@@ -264,27 +237,6 @@ def test_a_change_lasts_as_long_as_anybody_needs_it():
         assert Owner.name == 2
         both[1 - first].close()
         assert Owner.name == 1
-
-
-def test_live_printing_in_tasks_may_end_in_any_order(capsys):
-    async def task(begun, go, done, end):
-        layer = nn.Linear(6, 6)
-        with print_shapes(layer, calls=True):
-            begun.set()
-            await go.wait()
-            layer(rows())
-            done.set()
-            await end.wait()
-
-    async def both():
-        first, second, third, fourth = (asyncio.Event() for _ in range(4))
-        await asyncio.gather(
-            task(first, second, third, fourth),  # it ends when the other has
-            task(second, first, fourth, third),
-        )
-
-    asyncio.run(both())
-    assert capsys.readouterr().out.count("layer(rows())") >= 2
 
 
 def test_attention_in_other_threads_runs_as_ever():
@@ -349,11 +301,10 @@ def left_by(name, run) -> tuple:
     torch.manual_seed(3)
     random.seed(3)
     np.random.seed(3)
-    Grows.everywhere.clear()
     model = AWKWARD[name]()
     run(model)
     around = witnessed(None)
-    return str(values(model)), len(Grows.everywhere), around
+    return str(values(model)), around
 
 
 def untraced(model):
@@ -403,31 +354,6 @@ def test_a_question_that_runs_a_model_again_changes_nothing(name, question):
     before = witnessed(model)
     getattr(seen, question)()
     assert differences(before, witnessed(model)) == []
-
-
-KEPT: list = []
-COUNT = 0
-
-
-class KeepsElsewhere(nn.Module):
-    """Its methods write into variables of the module that it is in."""
-
-    def forward(self, ids):
-        self.keep(ids)
-        return ids + 1
-
-    def keep(self, ids):
-        global COUNT
-        COUNT += 1
-        KEPT.append(ids)
-
-
-def test_variables_outside_of_a_class_are_changed_by_one_run():
-    before = len(KEPT), COUNT
-    trace(KeepsElsewhere(), IDS, **IDS_NAMED)
-    assert (len(KEPT), COUNT) == (before[0] + 1, before[1] + 1)
-    report(KeepsElsewhere(), IDS)
-    assert (len(KEPT), COUNT) == (before[0] + 1, before[1] + 1)
 
 
 class Attends(nn.Module):
