@@ -24,17 +24,12 @@ from shapewatch.properties.dependence import (
     source_coverage,
 )
 from shapewatch.properties.finding import Finding, Report
-from shapewatch.properties.generating import generation
-from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
-    loss_gradient,
-    loss_softmax,
     next_word,
     padding_in_loss,
-    words_in_loss,
 )
-from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.numbers import finite, logits, repeatable
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
@@ -55,15 +50,10 @@ __all__ = [
     "batch_independence",
     "cached_run",
     "causality",
-    "dropout",
-    "exact_gradients",
     "finite",
-    "generation",
     "identity",
     "live_parameters",
     "logits",
-    "loss_gradient",
-    "loss_softmax",
     "next_word",
     "norm_statistics",
     "order_sensitivity",
@@ -79,5 +69,4 @@ __all__ = [
     "score_scale",
     "source_coverage",
     "weight_rows",
-    "words_in_loss",
 ]

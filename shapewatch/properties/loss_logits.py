@@ -236,11 +236,9 @@ def is_ids(x: Tensor) -> bool:
 
 
 NO_LOSS = "There is no loss: give loss=."
-LOSS_FAILS = (
-    "The loss fails, or is no tensor of one number: see `loss_gradient`."
-)
+LOSS_FAILS = "The loss fails, or is no tensor of one number: see `next_word`."
 NO_WORDS = "The last input is no ids: it has no words to ask for."
-UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `loss_gradient`."
+UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `next_word`."
 SUM_TOLERANCE = 0.01  # how far sums of what are probabilities may be from 1
 
 
@@ -383,13 +381,6 @@ def speaks(site: LogitSite) -> str:
     if (x.logsumexp(-1).abs() < SUM_TOLERANCE).all():
         return "log-probabilities"
     return "logits"
-
-
-def loss_of_words(
-    subject: Subject, found: list[WantedWords], made: list[Tensor]
-) -> float:
-    """Give the loss for other log-probabilities (B, T, V), one a site."""
-    return float(loss_of_logits(subject, as_logits(found, made))[0])
 
 
 def as_logits(

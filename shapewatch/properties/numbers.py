@@ -2,16 +2,13 @@
 dropout takes away."""
 
 import math
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
@@ -21,7 +18,6 @@ from shapewatch.properties.perturbation import (
     few_outputs,
     gives_one_row,
     raw_output,
-    watch_modules,
     with_rows,
 )
 from shapewatch.properties.subject import (
@@ -30,7 +26,6 @@ from shapewatch.properties.subject import (
     Subject,
     in_double,
     once,
-    select_output,
     with_model,
 )
 from shapewatch.tracing.record.state import State, seed_all
@@ -262,178 +257,3 @@ def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
     """Tell which rows are judged, which are not padding: (B, T)."""
     real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
     return real if real.shape == shape else torch.ones(shape) > 0
-
-
-DRAWS = {"rand", "rand_like", "bernoulli", "uniform"}
-TIMES, OVER = {"mul", "multiply"}, {"div", "truediv", "divide"}
-HIDES = {"masked_fill", "where"}
-DRAW_COUNT = 8  # runs, where a model drops by hand
-CHANCE = 5  # times as far as chance takes a share, as a rule
-
-
-@dataclass(eq=False)
-class Drop:
-    """A tensor before and after some of it was dropped: by p, or a mask."""
-
-    by: float | Tensor
-    before: Tensor
-    after: Tensor
-
-    def left(self) -> tuple[int, int, float]:
-        """Of how many numbers how many are left, and how large by now."""
-        alive = self.before != 0
-        left = alive & (self.after != 0)
-        times = (self.after[left] / self.before[left]).float()
-        size = times.median().item() if len(times) else 0.0
-        return int(alive.sum()), len(times), size
-
-
-class Dropouts(TorchFunctionMode):
-    """Note what is dropped, and in which module, which is known when that
-    ends; by which numbers tensors are scaled; and what a softmax reads."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.drops: list[Drop] = []
-        self.paths: list[str] = []
-        self.normalised: list[Tensor] = []
-        self.masks: dict[int, Tensor] = {}  # random ones, by their id
-        self.bases: dict[int, tuple[Tensor, Tensor]] = {}  # before a scale
-        self.scales: list[float] = []
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "")
-        name = re.sub("^__[ri]?|_+$", "", name)  # such as __rmul__ and mul_
-        given = [x for x in args if isinstance(x, Tensor)]
-        some = name in TIMES | OVER | HIDES  # they may write in place
-        pairs = [(x, x.clone() if some else x) for x in given]
-        made = function(*args, **(kwargs or {}))
-        if name == "dropout":
-            names = dict(zip(("input", "p", "training"), args))
-            names |= kwargs or {}
-            p = float(names.get("p", 0.5))
-            if names.get("training", names.get("train", True)) and p > 0:
-                self.drops.append(Drop(p, names["input"], made))
-        elif name == "softmax":
-            self.normalised += given
-        elif isinstance(made, Tensor):
-            by = [x for x in args if getattr(x, "shape", ()) == ()]
-            note_drop(self, name, made, pairs, by)
-        return made
-
-    def end(self, path: str, *_: Any) -> None:
-        """Name the module of the calls that were made since another ended."""
-        new = len(self.drops) - len(self.paths)
-        self.paths += [path or "the model"] * new
-
-
-def note_drop(
-    notes: Dropouts, name: str, made: Tensor, pairs: list, by: list
-) -> None:
-    """Note a call that draws, masks or scales."""
-    masks = [x for x, _ in pairs if id(x) in notes.masks]
-    others = [y for y in pairs if id(y[0]) not in notes.masks and y[1].ndim]
-    if name in DRAWS or (masks and not others):
-        notes.masks[id(made)] = made
-        return
-    x, before = others[0] if others else (made, made)
-    if masks and name in TIMES | HIDES and made.is_floating_point():
-        before, _ = notes.bases.get(id(x), (before, x))
-        notes.drops.append(Drop(masks[0], before, made))
-    elif by and others and name in TIMES | OVER:
-        notes.scales.append(1 / by[0] if name in OVER and by[0] else by[0])
-        notes.bases[id(made)] = before, made
-        for one in notes.drops:
-            if x is one.after and isinstance(one.by, Tensor):
-                one.after = made
-
-
-@check
-def dropout(subject: Subject) -> Verdict:
-    """See whether dropout, in training, takes away at most half of the
-    numbers, and of vectors or weights: not of ids, scores or logits; and
-    whether what is dropped by hand leaves the mean as it was.
-
-    Srivastava et al. (2014), section 10.
-    """
-    if not isinstance(subject.model, nn.Module):
-        raise NotJudgedError("A function is not in training.")
-    notes, outputs = record_drops(subject)
-    if not notes.drops:
-        says = "Nothing is dropped in training: no dropout runs with p > 0."
-        raise NotJudgedError(says)
-    by_hand = [isinstance(one.by, Tensor) for one in notes.drops]
-    seeds = range(1, DRAW_COUNT if any(by_hand) else 1)
-    others = [record_drops(subject, seed)[0].drops for seed in seeds]
-    alike = (every for every in others if len(every) == len(by_hand))
-    draws = [*zip(notes.drops, *alike)]
-    rates = torch.tensor([[drop_rate(every)[0] for every in draws]])
-    for path, every, masks in zip(notes.paths, draws, by_hand):
-        scores = any(x is every[0].after for x in notes.normalised)
-        if says := wrong_drop(every, scores, outputs):
-            return False, f"In training, {path} {says}", rates, UNUSUAL
-        if masks and (says := changed_mean(subject, every)):
-            return False, f"In training, {path} {says}", rates
-    says = "Dropout takes at most half, of vectors or weights"
-    return True, f"{says}, in {len(notes.drops)} places.", rates
-
-
-def record_drops(
-    subject: Subject, seed: int = 0, training: bool = True
-) -> tuple[Dropouts, Tensor]:
-    """Run a model and note what it drops; NotJudgedError where that fails."""
-    notes = Dropouts()
-
-    def ask(*given: Any) -> Tensor:
-        subject.model.train(training)
-        with watch_modules(subject.model, notes.end), notes:
-            made = subject.model(*given)
-        return select_output(subject.pick, made, given[subject.places[-1]])
-
-    try:
-        return notes, subject.call(ask, subject.given, seed)
-    except FailedError as error:
-        raise NotJudgedError(f"In training it fails: {error}") from error
-
-
-def drop_rate(draws: Sequence[Drop]) -> tuple[float, float]:
-    """Give which share is dropped, and how far off chance may take that."""
-    if isinstance(by := draws[0].by, float):
-        return by, 0.0
-    counts = torch.tensor([one.left()[:2] for one in draws]).sum(0)
-    p = 1 - (counts[1] / counts[0].clamp(min=1)).item()
-    return p, CHANCE * (p * (1 - p) / len(draws) / by.numel()) ** 0.5
-
-
-def wrong_drop(draws: Sequence[Drop], scores: bool, outputs: Tensor) -> str:
-    """Say what is wrong with what is dropped, or ""."""
-    (p, chance), x, mask = drop_rate(draws), draws[0].before, draws[0].by
-    if not p:  # scores may be hidden at random
-        return ""
-    if p - chance > 0.5:
-        says = f"drops {p:.0%} of its numbers: p is the share that goes, "
-        return f"{says}and not the one that is kept."
-    if x.ndim == 2 and x.max() > 1 and x.equal(x.round()):
-        return "drops ids: other words are looked up. Drop vectors."
-    if scores:
-        return "drops scores: after a softmax, 0 is not nothing. Drop weights."
-    if draws[0].after is outputs:
-        return "drops logits: words get the logit 0 by chance."
-    rows, numbers = len(outputs), getattr(mask, "shape", ())
-    if len(numbers) == x.ndim and 1 in numbers[:1] and len(x) == rows > 1:
-        says = "drops the same numbers of each row: draw as many masks as "
-        return f"{says}there are rows." if max(numbers) > 1 else ""
-    return ""
-
-
-def changed_mean(subject: Subject, draws: Sequence[Drop]) -> str:
-    """Say that a random mask gives another mean than evaluation, or ""."""
-    scales = record_drops(subject, training=False)[0].scales
-    p, chance = drop_rate(draws)
-    size = max(one.left()[2] for one in draws)
-    off = (abs(x - size * (1 - p)) for x in (1, *scales))
-    if not 1e-3 < p < 1 or min(off) < chance * max(size, 1):
-        return ""
-    says = f"drops {p:.0%} of its numbers and makes the others {size:.2f} "
-    says += f"times as large: the mean is as before with 1 / {1 - p:.2f} = "
-    return f"{says}{1 / (1 - p):.2f}."

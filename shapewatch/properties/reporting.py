@@ -28,17 +28,12 @@ from shapewatch.properties.finding import (
     Finding,
     Report,
 )
-from shapewatch.properties.generating import generation
-from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
-    loss_gradient,
-    loss_softmax,
     next_word,
     padding_in_loss,
-    words_in_loss,
 )
-from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.numbers import finite, logits, repeatable
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import raw_output
 from shapewatch.properties.positions import relative_positions
@@ -140,19 +135,13 @@ CHECKS = (
     order_sensitivity,
     batch_independence,
     cached_run,
-    generation,
-    dropout,
     live_parameters,
-    exact_gradients,
     identity,
     activations,
 )
 LOSS_CHECKS = (
-    loss_gradient,
     next_word,
-    loss_softmax,
     padding_in_loss,
-    words_in_loss,
 )
 
 

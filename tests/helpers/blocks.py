@@ -23,11 +23,6 @@ class Plain(Block):
         return self.down(self.up(x))
 
 
-class Early(Block):
-    def feed(self, x):
-        return self.down(self.up(gelu(x)))
-
-
 class Nothing(Block):
     """An Identity and a dropout are no activations."""
 

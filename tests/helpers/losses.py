@@ -27,16 +27,6 @@ def costs(logits, labels, **options):
     return cross_entropy(logits.flatten(0, 1), labels.flatten(), **options)
 
 
-def flattened(*order):
-    """Axes change places, and a view takes the last numbers for words."""
-
-    def loss(model, x):
-        rows = model(x)[:, :-1].permute(order).reshape(-1, V)
-        return cross_entropy(rows, x[:, 1:].flatten(), ignore_index=PAD)
-
-    return loss
-
-
 def after(change, shift=slice(1, None), **options):
     """A loss of logits that were changed."""
     return lambda model, x: costs(
@@ -55,14 +45,6 @@ def by_hand(model, x):
     right = logits.gather(-1, labels[..., None])[..., 0]
     words = (labels != PAD).float()
     return ((logits.logsumexp(-1) - right) * words).sum() / words.sum()
-
-
-def picked(model, x):
-    exps = model(x)[:, :-1].exp()
-    logs = (exps / exps.sum(-1, keepdim=True)).log()
-    rows, labels = torch.arange(len(x))[:, None], x[:, 1:]
-    found = logs[rows, torch.arange(labels.shape[1]), labels]
-    return -found[labels != PAD].mean()
 
 
 def smoothed(model, x):
@@ -91,11 +73,6 @@ def prompted(model, x):
     labels = x.masked_fill(x == PAD, -100)
     labels[:, :3] = -100
     return costs(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
-
-
-def half(model, x):
-    with torch.autocast("cpu", torch.bfloat16):
-        return costs(model(x)[:, :-1], x[:, 1:])
 
 
 class Gives(GPT):

@@ -52,16 +52,6 @@ class Padded(nn.Module):
             x = x + self.parts[4 * n + 3](mixed)
         return (self.head(x), cache) if use_cache else self.head(x)
 
-    def generate(self, ids, attention_mask=None, max_new_tokens=5):
-        past, step, mask = None, ids, attention_mask
-        for _ in range(max_new_tokens):
-            logits, past = self(step, mask, past, True)
-            step = logits[:, -1:].argmax(-1)
-            ids = torch.cat([ids, step], 1)
-            if mask is not None:
-                mask = torch.cat([mask, torch.ones_like(step)], 1)
-        return ids
-
 
 class Counted(Padded):
     """Padding is counted as words are."""

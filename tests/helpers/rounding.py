@@ -4,7 +4,6 @@ where they are cast to another one, and gradients that an author wrote."""
 import torch
 from torch import nn
 from torch.autograd import Function
-from torch.nn.functional import relu
 
 from tests.helpers.strangers import GPT, Attention, Block
 
@@ -72,38 +71,6 @@ class SingleOnly(GPT):
         if self.head.weight.dtype != torch.float32:
             raise TypeError("float32 is wanted")
         return super().forward(ids)
-
-
-class Bends(Attention):
-    """What two positions are apart is added by way of a ReLU, which bends
-    at 0: its offsets are 0, and so is the distance to oneself."""
-
-    def __init__(self):
-        super().__init__()
-        self.up, self.down = nn.Linear(1, 8), nn.Linear(8, 4)
-        nn.init.zeros_(self.up.bias)
-
-    def cap(self, scores):
-        at = torch.arange(scores.shape[-1]).to(self.up.weight)
-        apart = (at - at[:, None])[..., None]
-        return scores + self.down(relu(self.up(apart))).permute(2, 0, 1)
-
-
-class Surrogate(Function):
-    """A sine, with the gradient of x."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.sin()
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
-
-
-class Surrogates(Block):
-    def feed(self, x):
-        return self.down(Surrogate.apply(self.up(x)))
 
 
 class Rerun(Function):

@@ -42,14 +42,6 @@ class Fused(Own):
         return [y.unflatten(-1, (4, 4)).transpose(1, 2) for y in parts]
 
 
-class FusedFirst(Fused):
-    """The values of one head are left out."""
-
-    def split(self, x):
-        q, k, v = super().split(x)
-        return q, k, v[:, [0, 1, 2, 2]]
-
-
 class LoopEndsEarly(Own):
     """Heads are written to where they belong, but for the last one."""
 
@@ -63,10 +55,6 @@ class LoopEndsEarly(Own):
         for n in range(self.heard):
             made[:, n] = weights[:, n] @ v[:, n]
         return self.out(self.join(made))
-
-
-class Loop(LoopEndsEarly):
-    heard = 4
 
 
 class Letters(Own):
@@ -87,10 +75,6 @@ class Letters(Own):
         return self.out(torch.einsum("bhqk,bkhd->bqhd", weights, v).flatten(2))
 
 
-class KeysSummed(Letters):
-    scores = "bqhd,bkgd->bhqk"
-
-
 class OneMatrix(Own):
     """One matrix makes queries, keys and values."""
 
@@ -104,16 +88,3 @@ class OneOfTwo(Own):
     def split(self, x):
         q, _, v = super().split(x)
         return q, q, v
-
-
-class LongSteps(Own):
-    """A head hears each eighth position, as far as there are any."""
-
-    def forward(self, x, hidden=None):
-        q, k, v = self.split(x)
-        at = torch.arange(x.shape[1])
-        apart = at[:, None] - at
-        steps = torch.tensor([1, 2, 3, 8])[:, None, None]
-        seen = (apart >= 0) & (apart % steps == 0)
-        scores = (q @ k.mT / 2).masked_fill(~seen, -torch.inf)
-        return self.out(self.join(scores.softmax(-1) @ v))

@@ -370,7 +370,7 @@ def test_gains_and_offsets_are_not_held_against_a_norm():
 @pytest.mark.slow
 def test_the_report_has_each_finding_by_name():
     found = report(running_model(), *PAIR)
-    assert len(found.findings) == 22
+    assert len(found.findings) == 19
     assert found["causality"].name == "causality"
     assert found.broken == []
     for finding in found.findings:

@@ -15,13 +15,11 @@ from shapewatch import properties
 from tests.helpers import (
     biases,
     blocks,
-    detached,
     heads,
     places,
     rounding,
     slices,
     sublayers,
-    writing_on,
 )
 from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
@@ -113,17 +111,8 @@ OWN = {
     "rotates values": lambda ask: ask(Turning(kind=OfValues), IDS),
     "copies a head": lambda ask: ask(GPT(attention=heads.Copies), IDS),
     "sums heads": lambda ask: ask(GPT(attention=heads.Summed), IDS),
-    "detaches": lambda ask: ask(
-        blocks.of_blocks(detached.ResidualDetached)(), IDS
-    ),
-    "learns slowly": lambda ask: ask(detached.Shrinks(), IDS),
-    "rounds": lambda ask: ask(GPT(attention=detached.Rounded), IDS),
     "drowns scores": lambda ask: ask(GPT(attention=rounding.Drowned), IDS),
     "reads no double": lambda ask: ask(rounding.SingleOnly(), IDS),
-    "has a surrogate": lambda ask: ask(
-        blocks.of_blocks(rounding.Surrogates)(), IDS
-    ),
-    "is frozen": lambda ask: ask(GPT().requires_grad_(False), IDS),
     "learns in part": lambda ask: ask(part_frozen(), IDS),
     "is linear": lambda ask: ask(blocks.of_blocks(blocks.Plain)(), IDS),
     "shares places": lambda ask: ask(places.Halved(), IDS),
@@ -136,7 +125,6 @@ OWN = {
     "writes into ids": lambda ask: ask(StartsWithOne(), IDS),
     "writes into rows": lambda ask: ask(lambda x: x.relu_() + 1, ROWS),
     "has one key": lambda ask: ask(GPT(attention=slices.FirstForAll), IDS),
-    "sums keys": lambda ask: ask(GPT(attention=slices.KeysSummed), IDS),
     "has one matrix": lambda ask: ask(GPT(attention=slices.OneMatrix), IDS),
     "looks far": lambda ask: ask(biases.made(biases.looking_far), IDS),
     "views a bias": lambda ask: ask(biases.made(biases.viewed), IDS),
@@ -146,10 +134,6 @@ OWN = {
     "starts from before": lambda ask: ask(
         blocks.of_blocks(sublayers.Stale)(), IDS
     ),
-    "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
-    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
-    "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
-    "asks for more": lambda ask: ask(writing_on.Asks(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {

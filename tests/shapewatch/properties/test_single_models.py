@@ -10,8 +10,6 @@ from torch.testing import assert_close
 
 from gallery import bug
 from shapewatch.properties import (
-    dropout,
-    exact_gradients,
     finite,
     identity,
     live_parameters,
@@ -25,11 +23,10 @@ from shapewatch.properties import (
     score_scale,
     source_coverage,
 )
-from tests.helpers.blocks import of_blocks
 from tests.helpers.places import TwoSides
-from tests.helpers.strangers import GPT, IDS, PADDED, Attention, Block
+from tests.helpers.strangers import GPT, IDS, PADDED, Attention
 from tests.helpers.writers import StartsWithOne
-from tformer_lite import report, running_example, running_model
+from tformer_lite import report, running_example
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 
@@ -298,11 +295,6 @@ class Masked(nn.Module):
         return self.parts[3](scores.softmax(-1) @ v)
 
 
-def test_where_a_mask_swallows_all_scores_no_slope_is_measured():
-    assert exact_gradients(Masked(), LEFT, pad=1).holds
-    assert not exact_gradients(Masked(), LEFT).holds  # nobody said it is one
-
-
 class Silenced(Masked):
     """Its rows at padding are 0."""
 
@@ -333,45 +325,6 @@ def test_a_source_of_which_one_id_is_not_heard_may_have_padding():
     finding = source_coverage(Translator(), RIGHT, tgt)
     assert finding.level == "unusual"
     assert "source position 3 has no effect" in finding.says
-
-
-class DropsIds(GPT):
-    """It drops words, as it should their vectors."""
-
-    def forward(self, ids):
-        ids = nn.functional.dropout(ids.float(), 0.1, self.training)
-        return super().forward(ids.long().clamp(max=49))
-
-
-class DropsLogits(GPT):
-    def forward(self, ids):
-        return nn.functional.dropout(super().forward(ids), 0.1, self.training)
-
-
-@pytest.mark.parametrize("kind", [DropsIds, DropsLogits])
-def test_neither_ids_nor_logits_are_dropped(kind):
-    finding = dropout(kind(), IDS)
-    assert finding.holds is False
-    assert f"drops {kind.__name__[5:].lower()}" in finding.says
-
-
-def test_what_drops_nothing_is_not_judged():
-    assert "Nothing is dropped" in dropout(of_blocks(Block)(), IDS).says
-    assert dropout(lambda ids: ids[..., None] / 2, IDS).holds is None
-
-
-def test_what_cannot_be_measured_is_not_judged():
-    assert exact_gradients(lambda x: x, torch.ones(1, 2, 3)).holds is None
-    frozen = GPT().requires_grad_(False)
-    assert exact_gradients(frozen, IDS).holds is None
-
-
-def test_nothing_of_the_model_moves():
-    model = running_model()
-    before = {n: x.clone() for n, x in model.state_dict().items()}
-    assert exact_gradients(model, *running_example()[:2]).holds
-    assert all(x.equal(before[n]) for n, x in model.state_dict().items())
-    assert all(p.grad is None for p in model.parameters())
 
 
 @pytest.fixture(autouse=True)
