@@ -13,7 +13,7 @@ import pytest
 from classroom.__main__ import main
 from classroom.exercise import exercises
 from classroom.judging import RULE
-from tests.helpers.answers import written_answers
+from tests.helpers.answers import answers_to
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
 
@@ -67,12 +67,7 @@ def answered(exercise: str, work: dict[str, str], stub: str) -> str:
         return what or stub
     if kind not in ("right", "wrong"):
         return f'{exercise} = """\n{what}"""'
-    own = [
-        a
-        for a in written_answers()
-        if a.exercise == exercise and a.right == (kind == "right")
-    ]
-    return own[int(number or 0)].code
+    return answers_to(exercise, right=kind == "right")[int(number or 0)].code
 
 
 def week(guide: str, folder: Path, printed: Callable[[], str]) -> Iterator:

@@ -16,7 +16,7 @@ from classroom.exercise import exercise, exercises
 from classroom.judging import ENOUGH_WORDS, PART, try_answer
 from classroom.outcomes import TookTooLong, time_limit
 from classroom.trials import draw_trial
-from tests.helpers.answers import written_answers
+from tests.helpers.answers import answers_to
 from tests.helpers.small_exercises import (
     MASK,
     SCORES,
@@ -292,8 +292,7 @@ def test_a_shape_that_differs_is_described():
 
 
 def right_answer(name):
-    own = (a for a in written_answers() if a.exercise == name and a.right)
-    return next(own).value()
+    return answers_to(name)[0].value()
 
 
 def test_an_object_in_the_place_of_a_class_is_told():

@@ -8,20 +8,21 @@ import packages
 import pytest
 
 from classroom.exercise import CHAPTERS, TRIALS, exercises, stored_homework
-from classroom.judging import trial_verdict, try_answer
+from classroom.judging import known_mistakes, trial_verdict
+from classroom.mistakes import answer_of
 from classroom.outcomes import run_on_cases
-from classroom.stored import KEYS, read_trial, small_trial, trial_json
-from tests.helpers.answers import written_answers
+from classroom.stored import KEYS, read_trial, small_trial
+from tests.helpers.answers import answers_to
 from tests.helpers.project import run
 
-HOMEWORK = [n for n, e in exercises().items() if e.assignable]
+HOMEWORK = {name: x for name, x in exercises().items() if x.assignable}
 CODED = [
     name
-    for name in HOMEWORK
-    if not exercises()[name].rubric and exercises()[name].kind != "result"
+    for name, each in HOMEWORK.items()
+    if not each.rubric and each.kind != "result"
 ]
 each_homework = pytest.mark.parametrize("name", CODED)
-FILE = CHAPTERS / "exercises" / TRIALS
+STORED = stored_homework(CHAPTERS / "exercises" / TRIALS)
 JUDGE = """\
 import json
 from classroom.exercise import exercise
@@ -40,29 +41,38 @@ except ValueError as error:
 """
 
 
+def test_what_is_said_of_homework_is_what_its_tables_say():
+    for name, each in HOMEWORK.items():
+        told = json.dumps({key: getattr(each, key) for key in KEYS})
+        assert STORED["exercises"][name] == json.loads(told)
+
+
+@pytest.mark.slow
 @each_homework
-def test_what_is_stored_is_what_the_sources_draw(name):
-    """Up to rounding: `python -m classroom pack` writes it anew."""
+def test_a_stored_trial_judges_answers_and_mistakes_as_a_drawn_one(name):
+    """If not, `python -m classroom pack` has to write it anew."""
     each = exercises()[name]
-    told = stored_homework(FILE)["exercises"][name]
-    assert told == json.loads(json.dumps({k: getattr(each, k) for k in KEYS}))
-    stored = stored_homework(FILE)["trials"][name]
-    fresh = json.loads(json.dumps(trial_json(small_trial(each))))
-    for key in "cases", "wanted", "single":
-        assert len(stored[key]) == len(fresh[key])
-    assert [x for x, _ in stored["single"]] == [x for x, _ in fresh["single"]]
+    trial = read_trial(each, STORED["trials"][name])
+    calls = trial.calls
+    assert trial_verdict(trial, run_on_cases(answer_of(each), calls)).right
+    for edit in each.edits:
+        outcomes = run_on_cases(answer_of(each, (edit,)), calls)
+        assert known_mistakes(trial, outcomes) == (edit[-1],)
+    for answer in answers_to(name) + answers_to(name, right=False):
+        verdict = trial_verdict(trial, run_on_cases(answer.value(), calls))
+        assert verdict.right == answer.right, (answer.code, verdict)
+        assert answer.says in str(verdict), (answer.code, verdict)
 
 
-@each_homework
-def test_a_stored_trial_says_what_a_drawn_one_says(name):
-    each, trial = exercises()[name], stored_homework(FILE)["trials"][name]
-    read = read_trial(each, trial)
-    for answer in written_answers():
-        if answer.exercise == name:
-            value = answer.value()
-            outcomes = run_on_cases(value, read.calls)
-            here = trial_verdict(read, outcomes)
-            assert here.mistakes == try_answer(each, value).mistakes
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["build_padding", "cache_bytes"])
+def test_what_is_stored_is_what_the_sources_draw(name):
+    each = exercises()[name]
+    stored, drawn = read_trial(each, STORED["trials"][name]), small_trial(each)
+    assert [x.sizes for x in stored.cases] == [x.sizes for x in drawn.cases]
+    for mistakes in "single", "double":
+        before, after = getattr(stored, mistakes), getattr(drawn, mistakes)
+        assert [says for says, _ in before] == [says for says, _ in after]
 
 
 @pytest.mark.slow
@@ -70,9 +80,13 @@ def test_the_package_judges_homework_and_has_no_code_of_it(tmp_path):
     packages.write_archives(tmp_path)
     with zipfile.ZipFile(tmp_path / "exercises.zip") as files:
         files.extractall(tmp_path / "here")
-    answers = [a for a in written_answers() if a.exercise in CODED[:6]]
+    answers = [
+        answer
+        for name in CODED[:6]
+        for answer in answers_to(name) + answers_to(name, right=False)
+    ]
     here = tmp_path / "here"
-    job = json.dumps([(a.exercise, a.code) for a in answers])
+    job = json.dumps([(answer.exercise, answer.code) for answer in answers])
     (here / "answers.json").write_text(job, "utf8")
     done = run(here, sys.executable, "-c", JUDGE)
     *said, refused = map(json.loads, done.stdout.splitlines())

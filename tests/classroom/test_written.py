@@ -8,63 +8,114 @@ import ast
 import copy
 import os
 import re
+import tomllib
+import zipfile
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
 from classroom import outcomes
-from classroom.exercise import exercise, exercises
-from classroom.judging import try_answer
+from classroom.exercise import Exercise, exercise, exercises
+from classroom.judging import is_right, try_answer
 from classroom.mistakes import answer_of
 from classroom.trials import draw_trial
 from tests.helpers.answers import (
+    FOLDER,
+    PACKED,
+    SURVIVORS,
     Answer,
-    homework,
+    answers_to,
     solutions,
-    survivors,
-    written_answers,
 )
 
 # `make answers` tries all of them on twenty seeds, and every small fault.
 ALL = "ANSWERS" in os.environ
 SEEDS = range(20 if ALL else 3)
-MANY = 1000 if ALL else 15
-WRITTEN = [*written_answers(), *solutions()]
+SOLUTIONS = {answer.exercise: answer for answer in solutions()}
 # Parts of assignments have a reference run instead: test_course.py.
 CODED = [
     name
     for name, each in exercises().items()
     if not each.rubric and not each.points
 ]
-each_exercise = pytest.mark.parametrize("name", CODED)
 
 
-def of(name: str) -> list[Answer]:
-    return [answer for answer in WRITTEN if answer.exercise == name]
+@pytest.fixture(scope="module", params=CODED)
+def each(request) -> Exercise:
+    """Each exercise, with all its tests: they draw the same trials."""
+    return exercise(request.param)
+
+
+def right_answers(name: str) -> list[Answer]:
+    """The written ones, and the solution that unfolds."""
+    return [*answers_to(name), *filter(None, [SOLUTIONS.get(name)])]
+
+
+def wrong_verdicts(each: Exercise, seed: int) -> list:
+    """The written answers of which something else is said than should be."""
+    answers = right_answers(each.name) + answers_to(each.name, right=False)
+    verdicts = [try_answer(each, answer.value(), seed) for answer in answers]
+    return [
+        (answer, seed, str(verdict))
+        for answer, verdict in zip(answers, verdicts)
+        if verdict.right != answer.right or answer.says not in str(verdict)
+    ]
+
+
+@pytest.mark.slow
+def test_right_answers_pass_and_wrong_ones_are_named(each):
+    assert wrong_verdicts(each, 0) == []
 
 
 @pytest.mark.full
-@each_exercise
-def test_right_answers_pass_and_wrong_ones_are_named_with_every_seed(name):
-    answers = of(name)
-    assert sum(answer.right for answer in answers) >= 2
-    assert sum(not answer.right for answer in answers) >= 4
-    for answer in answers:
-        value = answer.value()
-        for seed in SEEDS:
-            verdict = try_answer(exercise(name), value, seed)
-            assert verdict.right == answer.right, (answer.code, seed, verdict)
-            assert answer.says in str(verdict), (answer.code, seed, verdict)
+def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
+    for seed in SEEDS:
+        assert wrong_verdicts(each, seed) == []
+        for edit in each.edits:
+            verdict = try_answer(each, answer_of(each, (edit,)), seed)
+            assert verdict.mistakes == (edit[-1],), (seed, verdict)
 
 
-def test_what_is_assigned_has_three_right_answers_and_eight_wrong_ones():
-    for name, each in exercises().items():
-        if each.assignable and name in CODED:
-            right = [answer.right for answer in of(name)]
-            assert sum(right) >= 3, name
-            assert len(right) - sum(right) >= 8, name
-    assert len(homework()) >= 14 / 4
+@pytest.mark.full
+def test_no_size_and_no_number_is_the_same_in_a_trial_of_any_seed(each):
+    for seed in SEEDS if each.inputs else ():
+        trial = draw_trial(each, seed)
+        ordinary = [trial.cases[i] for i in trial.ordinary]
+        for letter in ordinary[0].sizes:
+            assert len({case.sizes[letter] for case in ordinary}) > 1, letter
+        for column in zip(*(case.args for case in ordinary)):
+            if isinstance(column[0], bool | int | float | str):
+                assert len({*map(repr, column)}) > 1, column
 
+
+def sentences(name: str) -> tuple[set[str], set[str]]:
+    """What is said of the mistakes of an exercise: by an edit, and else."""
+    known = {edit[-1] for edit in exercise(name).edits}
+    says = {answer.says for answer in answers_to(name, right=False)}
+    return known, {words for words in says if not is_said(words, known)}
+
+
+def is_said(words: str, known: set[str]) -> bool:
+    """Whether an edit says so; or one of two, where there are two."""
+    parts = words.split("; and ")
+    return any(part in text for part in parts for text in known)
+
+
+def test_each_exercise_has_several_answers_and_homework_more():
+    for name in CODED:
+        right, wrong = (3, 8) if exercise(name).assignable else (2, 4)
+        assert len(right_answers(name)) >= right, name
+        assert len(set.union(*sentences(name))) >= wrong, name
+
+
+def test_nine_mistakes_of_ten_have_a_sentence_of_their_own():
+    known, unnamed = zip(*map(sentences, CODED))
+    count = sum(map(len, unnamed))
+    assert count <= (sum(map(len, known)) + count) / 10
+
+
+# --- Small faults ---------------------------------------------------------
 
 # What takes its arguments in any order; a list drawn by hand is data.
 EITHER = re.compile(
@@ -182,60 +233,41 @@ def swapped(new: type):
     return change
 
 
+@cache
+def survivors() -> set[tuple[str, str, str]]:
+    """The faults that no judge could see: exercise, line before and after."""
+    with zipfile.ZipFile(PACKED) as files:
+        packed = files.read(SURVIVORS).decode()
+    return {
+        (name, before, after)
+        for text in (packed, (FOLDER / SURVIVORS).read_text("utf8"))
+        for name, lines in tomllib.loads(text).items()
+        for before, faulty_lines in lines.items()
+        for after in faulty_lines
+    }
+
+
+def passes(each: Exercise, answer: object, seed: int) -> bool:
+    """Whether an answer is right; the first wrong case is enough to tell."""
+    trial = draw_trial(each, seed)
+    for number, case in enumerate(trial.cases):
+        outcome = outcomes.call_on_copies(answer, case, number)
+        if not is_right(outcome, trial.wanted[number], each):
+            return False
+    return try_answer(each, answer, seed).right
+
+
 @pytest.mark.full
-@each_exercise
-def test_a_right_answer_with_a_small_fault_in_it_fails(name, monkeypatch):
+def test_a_right_answer_with_a_small_fault_in_it_fails(each, monkeypatch):
     monkeypatch.setattr(outcomes, "SECONDS", 0.5)
     lived = []
-    right = [answer for answer in of(name) if answer.right]
-    for answer in right if ALL else right[:1]:
+    answers = right_answers(each.name)
+    for answer in answers if ALL else answers[:1]:
         for before, after, code in faulty(answer.code):
             try:
-                value = Answer(name, "", code).value()
+                value = Answer(each.name, "", code).value()
             except Exception:
                 continue  # the cell itself would fail
-            if all(
-                try_answer(exercise(name), value, seed).right for seed in "abc"
-            ):
-                lived.append((name, before, after))
+            if all(passes(each, value, seed) for seed in range(3)):
+                lived.append((each.name, before, after))
     assert sorted({*lived} - survivors()) == []
-
-
-# --- What is drawn --------------------------------------------------------
-
-
-@pytest.mark.full
-@each_exercise
-def test_no_size_and_no_number_is_the_same_in_all_ordinary_cases(name):
-    each = exercise(name)
-    draw = draw_trial.__wrapped__  # without keeping a thousand of them
-    for seed in range(MANY if each.inputs else 0):
-        trial = draw(each, f"many {seed}")
-        ordinary = [trial.cases[i] for i in trial.ordinary]
-        for key in ordinary[0].sizes:
-            assert len({case.sizes[key] for case in ordinary}) > 1, key
-        for column in zip(*(case.args for case in ordinary)):
-            if isinstance(column[0], bool | int | float | str):
-                assert len({*map(repr, column)}) > 1, column
-
-
-@pytest.mark.full
-@each_exercise
-def test_each_mistake_is_told_from_right_and_from_the_others(name):
-    each = exercise(name)
-    for edit in each.edits:
-        for seed in SEEDS:
-            verdict = try_answer(each, answer_of(each, (edit,)), seed)
-            assert not verdict.right, edit
-            assert verdict.mistakes == (edit[-1],), (edit, verdict)
-
-
-def test_nine_wrong_answers_of_ten_get_a_sentence_of_their_own():
-    wrong = [a for a in WRITTEN if not a.right]
-    known = {e[-1] for each in exercises().values() for e in each.edits}
-    unnamed = []
-    for answer in wrong:
-        verdict = try_answer(exercise(answer.exercise), answer.value(), 0)
-        if not known & {*verdict.mistakes}:
-            unnamed.append((answer.exercise, str(verdict)))
-    assert len(unnamed) <= len(wrong) / 10, unnamed

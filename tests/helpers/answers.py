@@ -1,7 +1,9 @@
 """Written answers, right and wrong, to the exercises of the book.
 
-Those to exercises that have no solution in the book lie packed, so that no
-search finds them: `tests/classroom/assignable.zip`.
+A wrong one stands there if it says something that no edit of its exercise
+does, or as a witness that an edit finds what a student would write. Those to
+exercises that have no solution in the book lie packed, so that no search
+finds them: `tests/classroom/assignable.zip`.
 """
 
 import linecache
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple
 import nbformat
 
 from classroom.exercise import (
+    CHECK,
     exercise,
     exercises,
     notebook_sections,
@@ -25,7 +28,13 @@ from tests.helpers.project import EXERCISES, ROOT
 FOLDER = ROOT / "tests" / "classroom"
 SURVIVORS = "survivors.toml"
 PACKED = FOLDER / "assignable.zip"
-CHECK = re.compile(r'check\("(\w+)"')
+# What the exercise notebooks import, and what students do.
+HEAD = """\
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+"""
 
 
 class Answer(NamedTuple):
@@ -49,22 +58,14 @@ class Answer(NamedTuple):
         return names[self.exercise]
 
 
-# What the exercise notebooks import, and what students do.
-HEAD = """\
-import math
-import torch
-import torch.nn.functional as F
-from torch import nn
-"""
-
-
+@cache
 def written_answers() -> list[Answer]:
-    """List the written answers, those that lie packed too."""
-    texts = [file.read_text("utf8") for file in FOLDER.glob("answers/*.toml")]
-    return [a for text in [*texts, *homework()] for a in read(text)]
+    """List the written answers, those that lie packed last."""
+    plain = [file.read_text("utf8") for file in FOLDER.glob("answers/*.toml")]
+    return [a for text in [*plain, *packed_texts()] for a in read(text)]
 
 
-def homework() -> list[str]:
+def packed_texts() -> list[str]:
     """Unpack the answers to what has no solution in the book."""
     with zipfile.ZipFile(PACKED) as files:
         names = sorted({*files.namelist()} - {SURVIVORS})
@@ -72,43 +73,34 @@ def homework() -> list[str]:
 
 
 def read(text: str) -> Iterator[Answer]:
-    """Read the answers of a file: a list for each exercise."""
+    """Read the answers of a file: of each exercise the right ones, and the
+    wrong ones by what is said of them."""
     for name, answers in tomllib.loads(text).items():
-        for each in answers:
-            yield Answer(name, each.get("says", ""), each["code"])
+        says = {"": answers["right"]} | answers.get("wrong", {})
+        for words, codes in says.items():
+            for code in [codes] if isinstance(codes, str) else codes:
+                yield Answer(name, words, code)
 
 
-def all_of(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
-@cache
-def survivors() -> set[tuple[str, str, str]]:
-    """The small faults that no judge could see: exercise, before and after;
-    those of what has no solution lie packed, too."""
-    with zipfile.ZipFile(PACKED) as files:
-        texts = [files.read(SURVIVORS).decode()]
-    texts.append((FOLDER / SURVIVORS).read_text("utf8"))
-    return {
-        (name, each["before"], after)
-        for text in texts
-        for name, found in tomllib.loads(text).items()
-        for each in found
-        for after in all_of(each["after"])
-    }
+def answers_to(name: str, right: bool = True) -> list[Answer]:
+    """List the right or the wrong answers to one exercise."""
+    return [
+        answer
+        for answer in written_answers()
+        if (answer.exercise, answer.right) == (name, right)
+    ]
 
 
 @cache
 def sections() -> dict[str, str]:
     """Give the text of each exercise by its name: from heading to heading."""
-    found = {}
+    texts = {}
     for file in EXERCISES:
         cells = nbformat.read(file, as_version=4).cells
         text = "\n\n".join(cell.source for cell in cells)
-        for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-            for name in CHECK.findall(part):
-                found[name] = part
-    return found
+        for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+            texts |= dict.fromkeys(CHECK.findall(section), section)
+    return texts
 
 
 def solutions() -> list[Answer]:
