@@ -1,13 +1,10 @@
 // Light or dark: the reader's choice, or else the system's. Said here, before
-// the page is drawn, so that nothing flashes. And whether one comes to the top
-// of a page: who comes back is led to where they were (book.css).
+// the page is drawn, so that nothing flashes.
 {
   const root = document.documentElement.dataset;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   root.mode ||= "auto";
   root.theme ||= dark ? "dark" : "light";
-  const [visit] = performance.getEntriesByType("navigation");
-  if (!location.hash && visit?.type === "navigate") root.at = "top";
 }
 
 // What opens a part of the contents has no name of its own.
@@ -18,8 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// What scrolls can be reached from the keyboard. It is measured when it is laid
-// out, and not before.
+// What scrolls can be reached from the keyboard.
 document.addEventListener("DOMContentLoaded", () => {
   const scrolling = new ResizeObserver(parts => {
     for (const { target: part } of parts) {
