@@ -1,4 +1,4 @@
-"""What one can type: `trace`, `check` and `card`, or none of them, and their
+"""What one can type: `trace` and `check`, or none of them, and their
 options."""
 
 import re
@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from shapewatch.commands.cards import print_card
 from shapewatch.commands.checking import run_check
 from shapewatch.commands.parsing import (
     COUNT,
@@ -26,12 +25,6 @@ FACTORY = (
     None,
     "module:function or file.py:function; it gives (model, inputs) or "
     "(model, a dictionary)",
-)
-CONFIG = (
-    "config",
-    None,
-    "config.json, or a folder that has it; a class of transformers; or the "
-    "name of a model, where the network has it",
 )
 # How a run is shown, and what a model is checked with, here and wherever
 # another command line has these commands, too.
@@ -60,7 +53,6 @@ NAMES: Options = {
         "the axes of an input, as 'B T C'; once for each input",
     ),
 }
-HTML: Options = {"html": (TEXT, "a file to write the card to, as a page")}
 TRACE_DEFAULTS = dict.fromkeys(TRACE_OPTIONS) | {"calls": False}
 BOTH_DEFAULTS = dict.fromkeys(CHECK_OPTIONS) | {
     "no-causal": False,
@@ -73,7 +65,6 @@ EXAMPLES = {
         "my_model.py:make",
         "trace my_model.py:make --axes 'B T'",
         "check my_model.py:make --pad 0",
-        "config.json",
     ],
     "both": ["my_model.py:make", "my_model.py:make --axes 'B T' --pad 0"],
     "trace": [
@@ -87,11 +78,6 @@ EXAMPLES = {
         "bert.py:make --no-causal --output logits",
         "gpt.py:make --loss loss --json report.json",
         "t5.py:make --expect 'score_scale=as in T5'",
-    ],
-    "card": [
-        "config.json",
-        "LlamaForCausalLM --html llama.html",
-        "path/to/folder",
     ],
 }
 COMMAND_LINE = Program(
@@ -107,20 +93,16 @@ COMMAND_LINE = Program(
             trace_model, TRACE_DEFAULTS | dict.fromkeys(NAMES), FACTORY
         ),
         "check": Command(run_check, CHECK_DEFAULTS, FACTORY),
-        "card": Command(print_card, {"html": None}, CONFIG),
     },
-    options={**TRACE_OPTIONS, **NAMES, **CHECK_OPTIONS, **HTML},
+    options={**TRACE_OPTIONS, **NAMES, **CHECK_OPTIONS},
     examples=EXAMPLES,
 )
 
 
 def read(argv: Sequence[str] | None = None) -> Namespace:
-    """Read what was typed: a factory alone is traced and checked, and of a
-    configuration alone, or a class, a card is made."""
+    """Read what was typed: a factory alone is traced and checked."""
     words = [*(sys.argv[1:] if argv is None else argv)]
     first = "".join(words[:1])
     if re.match(r"[^-].*(:|\.py$)", first):
         words = [BOTH, *words]
-    elif re.match(r"[^-].*[./]|[A-Z]\w+$", first):
-        words = ["card", *words]
     return read_command(COMMAND_LINE, words)

@@ -7,6 +7,7 @@ import textwrap
 from argparse import SUPPRESS, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
@@ -78,11 +79,14 @@ class Program:
     rivals: Sequence[str] = ()
 
 
-def question(word: str, known: Iterable[str]) -> str:
-    """Ask whether a word like it is meant."""
-    from shapewatch.cards.configs import likely  # late, as in `run`
-
-    return likely(word, known)
+def likely(word: str, known: Iterable[str]) -> str:
+    """Ask whether a word is meant that begins so, or is spelt nearly so."""
+    names = {name.lstrip("-").casefold(): name for name in known}
+    word = word.lstrip("-").casefold()
+    found = [name for name in names if word and name.startswith(word)][:3]
+    found += get_close_matches(word, names, 1, cutoff=0.65)
+    meant = " or ".join(names[name] for name in dict.fromkeys(found))
+    return f" (is {meant} meant?)" if meant else ""
 
 
 class Parser(argparse.ArgumentParser):
@@ -105,7 +109,7 @@ class Parser(argparse.ArgumentParser):
         known = self._option_string_actions
         names = [x.partition("=")[0] for x in words if x.startswith("-")]
         if wrong := [x for x in names if x not in {"--", *known}]:
-            texts = [f"{name}{question(name, known)}" for name in wrong]
+            texts = [f"{name}{likely(name, known)}" for name in wrong]
             says = f"no such option: {', '.join(texts)}"
             return says + TEXT_AFTER * (texts == wrong)
         typed = " ".join(words)
@@ -116,7 +120,7 @@ class Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            error.message += question(value, action.choices or ())
+            error.message += likely(value, action.choices or ())
             raise
 
 
