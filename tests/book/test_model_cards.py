@@ -81,7 +81,7 @@ def marked(*case: str):
     return pytest.param(*case, marks=slow)
 
 
-@pytest.mark.parametrize("kind", map(marked, TRIED))
+@pytest.mark.parametrize("kind", [*map(marked, TRIED)])
 def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
     card, small = card_of(kind), plan(kind)
     own = {n: 3 * x for n, x in small.dims.items() if isinstance(x, int)}
