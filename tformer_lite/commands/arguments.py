@@ -3,12 +3,12 @@
 from argparse import Namespace
 from typing import Any
 
-from shapewatch.commands.parsing import Command, Program, read_command
 from tformer_lite.commands import options
 from tformer_lite.commands.inspecting import show_trace
 from tformer_lite.commands.learning.translators import train_translate
 from tformer_lite.commands.learning.writers import train_char
 from tformer_lite.commands.options import OPTIONS
+from tformer_lite.commands.program import Command, Program, read_command
 from tformer_lite.commands.session import PROGRAM
 from tformer_lite.commands.translating import translate
 from tformer_lite.commands.writing import write

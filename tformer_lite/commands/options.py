@@ -5,9 +5,15 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from shapewatch.commands.arguments import TRACE_DEFAULTS, TRACE_OPTIONS
-from shapewatch.commands.parsing import COUNT, FLAG, TEXT, WHOLE_NUMBER
 from tformer_lite.commands.inspecting import PRESETS
+from tformer_lite.commands.program import (
+    COUNT,
+    FLAG,
+    TEXT,
+    TRACE_DEFAULTS,
+    TRACE_OPTIONS,
+    WHOLE_NUMBER,
+)
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import Config, char_lm, tiny_translator
 from tformer_lite.model.models import BLOCKS
