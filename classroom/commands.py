@@ -6,7 +6,6 @@ import shutil
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from classroom import gradescope, pages, sheets
@@ -23,16 +22,7 @@ from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
 from classroom.stored import pack_homework
 from classroom.submissions import submissions
-from shapewatch.commands.parsing import (
-    COUNT,
-    FLAG,
-    TEXT,
-    WHOLE_NUMBER,
-    Command,
-    Options,
-    Program,
-    read_command,
-)
+from shapewatch.commands.parsing import add_commands, count, number
 from shapewatch.tracing.tables import text_line
 
 IDENTITY = 4  # columns that tell students apart
@@ -195,36 +185,16 @@ def pack(args: Namespace) -> None:
         print(f"{file}: {file.stat().st_size // 1000} kB")
 
 
-WHICH = "a name, or a chapter's number for those without a solution"
-ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
-OPTIONS: Options = {
-    "chapter": (WHOLE_NUMBER, "the exercises of this chapter alone"),
-    "points": (TEXT, "10 for each, or name=10,other=5"),
-    "seed": (TEXT, "a word that draws the inputs (default: a random one)"),
-    "title": (TEXT, "what stands above the exercises"),
-    "out": (TEXT, "the file to write"),
-    "assignment": (TEXT, "the .json that `classroom assign` wrote"),
-    "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
-    "marks": (TEXT, "where you type points (default: grades-marks.csv)"),
-    "packages": (TEXT, "what students import besides torch and numpy"),
-    "seconds": (COUNT, "time for one submission"),
-    "trust-submissions": (FLAG, ONLY_YOURS),
+PROGRAM = "python -m classroom"
+ABOUT = "Hand exercises out, and grade what comes back."
+COMMANDS = {
+    "list": list_exercises,
+    "assign": assign,
+    "grade": grade_folder,
+    "gradescope": write_gradescope,
+    "try": try_exercise,
+    "pack": pack,
 }
-# Of each command: what it calls, its options' defaults, and its operand.
-# fmt: off
-ASSIGN = {
-    "points": "10", "seed": None, "title": "Exercises",
-    "out": "exercises.ipynb",
-}
-GRADE = {
-    "assignment": "exercises.json", "out": "grades.csv", "roster": None,
-    "marks": None, "seconds": 20, "trust-submissions": False,
-}
-GRADESCOPE = {
-    "assignment": "exercises.json", "out": "autograder.zip", "packages": "",
-}
-# fmt: on
-FOLDER = "folder", None, "the students' notebooks"
 TO_TRY = {
     "": ["list", "assign 5 7", "grade submissions"],
     "list": ["", "--chapter 7"],
@@ -234,18 +204,40 @@ TO_TRY = {
     "try": ["decoder_mask", "alibi_bias"],
     "pack": ["_build/homework", "homework"],
 }
-COMMAND_LINE = Program(
-    name="python -m classroom",
-    about="Hand exercises out, and grade what comes back.",
-    commands={
-        "list": Command(list_exercises, {"chapter": None}),
-        "assign": Command(assign, ASSIGN, ("exercises", "+", WHICH)),
-        "grade": Command(grade_folder, GRADE, FOLDER),
-        "gradescope": Command(write_gradescope, GRADESCOPE),
-        "try": Command(try_exercise, {}, ("exercise", None, "its name")),
-        "pack": Command(pack, {}, ("folder", None, "with tables of homework")),
-    },
-    options=OPTIONS,
-    examples=TO_TRY,
-)
-read = partial(read_command, COMMAND_LINE)
+WHICH = "a name, or a chapter's number for those without a solution"
+ASSIGNED = "the .json that `classroom assign` wrote (default: %(default)s)"
+ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
+MARKS = "where you type points (default: grades-marks.csv)"
+ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
+
+
+def read(argv: Sequence[str] | None = None) -> Namespace:
+    """Read what was typed."""
+    top, parsers = add_commands(PROGRAM, ABOUT, COMMANDS, TO_TRY)
+    listing, assigning, grading, packing_up, trying, packing = parsers.values()
+    text = "the exercises of this chapter alone"
+    listing.add("--chapter", text, type=number)
+    assigning.add("exercises", WHICH, nargs="+", metavar="EXERCISE")
+    text = "10 for each, or name=10,other=5 (default: %(default)s)"
+    assigning.add("--points", text, default="10")
+    text = "a word that draws the inputs (default: a random one)"
+    assigning.add("--seed", text)
+    text = "what stands above the exercises (default: %(default)s)"
+    assigning.add("--title", text, default="Exercises")
+    grading.add("folder", "the students' notebooks", metavar="FOLDER")
+    grading.add("--roster", ROSTER)
+    grading.add("--marks", MARKS)
+    text = "time for one submission (default: %(default)s)"
+    grading.add("--seconds", text, type=count, default=20)
+    grading.add("--trust-submissions", ONLY_YOURS, action="store_true")
+    text = "what students import besides torch and numpy"
+    packing_up.add("--packages", text, default="", type=str, metavar="TEXT")
+    for parser in grading, packing_up:
+        parser.add("--assignment", ASSIGNED, default="exercises.json")
+    files = "exercises.ipynb", "grades.csv", "autograder.zip"
+    for parser, file in zip((assigning, grading, packing_up), files):
+        text = "the file to write (default: %(default)s)"
+        parser.add("--out", text, default=file)
+    trying.add("exercise", "its name", metavar="EXERCISE")
+    packing.add("folder", "with tables of homework", metavar="FOLDER")
+    return top.parse_args(argv)

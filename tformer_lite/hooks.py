@@ -1,7 +1,7 @@
 """Shape-printing hooks: each module says what comes in and what goes out."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from torch import Tensor, nn
@@ -16,9 +16,9 @@ def print_shapes(
             model(src, tgt)
 
     A line for each module, as it finishes: the parts come before the whole.
-    Without a model, a line for each torch call. TypeError for no module.
-    Other names go to `shapewatch.print_shapes`: with `axes=["B T"]` it names
-    the axes, with `calls=True` it prints a model's torch calls.
+    Called without `with`, it prints from then on. Without a model, a line for
+    each torch call. Other names go to `shapewatch.print_shapes`: axes=["B T"]
+    names axes, calls=True prints torch calls. TypeError for no module.
     """
     if names or model is None:
         from shapewatch import print_shapes as print_named
@@ -29,31 +29,33 @@ def print_shapes(
             f"print_shapes is for modules, and a {type(model).__name__} is "
             "none: trace(function, ...) lists the calls of a function."
         )
-    return with_hooks(model)
+    return ShapePrinter(model)
 
 
-@contextmanager
-def with_hooks(model: nn.Module) -> Iterator[nn.Module]:
-    """Let every module of a model print a line when it has run.
+class ShapePrinter(AbstractContextManager[nn.Module]):
+    """Lets every module print when it has run; leaving `with` stops that."""
 
-    PyTorch calls a *forward hook* whenever its module has run, with what
-    went in and came out. In the end, all are removed, whatever happened.
-    """
-    labels = {
-        module: f"{path} {type(module).__name__}".strip()
-        for path, module in model.named_modules()
-    }
-    width = max(map(len, labels.values()))
+    def __init__(self, model: nn.Module):
+        paths = model.named_modules()
+        names = {m: f"{path} {type(m).__name__}".strip() for path, m in paths}
+        self.model, self.names = model, names
+        with ExitStack() as hooks:  # called when their modules have run
+            for part in names:
+                hook = part.register_forward_hook(self.show, with_kwargs=True)
+                hooks.enter_context(hook)
+            self.hooks = hooks.pop_all()
 
-    def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
-        given, made = shapes_text(args, kwargs), shapes_text(out)
-        print(f"{labels[module]:{width}}  {given} -> {made}".rstrip())
+    def show(self, part: nn.Module, args: Any, kwargs: Any, out: Any) -> None:
+        """Print what a module was given, and what it made of it."""
+        name = self.names[part].ljust(max(map(len, self.names.values())))
+        shapes = f"{shapes_text(args, kwargs)} -> {shapes_text(out)}"
+        print(f"{name}  {shapes}".rstrip())
 
-    with ExitStack() as hooks:
-        for module in labels:
-            hook = module.register_forward_hook(show, with_kwargs=True)
-            hooks.enter_context(hook)  # the end of `with` removes it
-        yield model
+    def __enter__(self) -> nn.Module:
+        return self.model
+
+    def __exit__(self, *_: object) -> None:
+        self.hooks.close()
 
 
 def shapes_text(*things: Any) -> str:
@@ -63,9 +65,8 @@ def shapes_text(*things: Any) -> str:
 
 def tensors(thing: Any) -> Iterator[Tensor]:
     """Find the tensors in a thing, also in tuples, lists and dictionaries."""
-    parts = thing.values() if isinstance(thing, dict) else thing
     if isinstance(thing, Tensor):
         yield thing
     elif isinstance(thing, (dict, tuple, list)):
-        for part in parts:
+        for part in thing.values() if isinstance(thing, dict) else thing:
             yield from tensors(part)

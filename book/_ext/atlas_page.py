@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from packages import BOOK, ROOT
 
 sys.path.append(str(ROOT))
-from shapewatch.cards.page import card_html
+from model_cards.page import card_html
 
 OURS, OUR_NAME = "translator", "The translator of chapter 12"
 OUR_PAGE = "chapters/12_the_whole_model"

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from model_cards.card import measure
+from model_cards.configs import Plan, load_transformers
+from model_cards.facts import card_data
 from packages import BOOK
 from sizes import build_preset, own_sizes
 
-from shapewatch.cards.card import measure
-from shapewatch.cards.configs import Plan, load_transformers
-from shapewatch.cards.facts import card_data
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 

@@ -10,12 +10,11 @@ from html import escape
 from typing import Any
 
 import browsers
+from model_cards.drawing import paint, picture
 from packages import BOOK, ROOT
 from pdf import PAPER, READY
 from playwright.sync_api import sync_playwright
 from repository import addresses
-
-from shapewatch.cards.drawing import paint, picture
 
 POSTER_SVG = BOOK / "_static" / "atlas.svg"
 SHEET = 2245, 1587  # A2 in CSS pixels

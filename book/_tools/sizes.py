@@ -17,17 +17,17 @@ from random import Random
 from typing import Any, NamedTuple
 
 import torch
-from packages import BOOK
-from torch import Tensor, nn
-from torch.autograd.graph import saved_tensors_hooks
-
-from shapewatch.cards.costs import (
+from model_cards.costs import (
     Formula,
     Line,
     PathShapes,
     parameter_shapes,
     work,
 )
+from packages import BOOK
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+
 from shapewatch.tracing import Axis, Trace, flops, trace
 from shapewatch.tracing.axes.names import ShapeNamer, Shapes
 from shapewatch.tracing.axes.sizes import Dims, Sizes, run_sizes

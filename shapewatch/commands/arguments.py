@@ -1,4 +1,4 @@
-"""What one can type: `trace`, `check` and `card`, or none of them, and their
+"""What one can type: `trace` and `check`, or none of them, and their
 options."""
 
 import re
@@ -6,76 +6,26 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from shapewatch.commands.cards import print_card
 from shapewatch.commands.checking import run_check
-from shapewatch.commands.parsing import (
-    COUNT,
-    FLAG,
-    TEXT,
-    WHOLE_NUMBER,
-    Command,
-    Options,
-    Program,
-    read_command,
-)
+from shapewatch.commands.parsing import Parser, add_commands, count, number
 from shapewatch.commands.tracing import trace_and_check, trace_model
 from shapewatch.properties.subject import POSITIONS
 
+PROGRAM = "python -m shapewatch"
+ABOUT = "See the shapes of a PyTorch model, and check what holds for it."
 FACTORY = (
-    "factory",
-    None,
     "module:function or file.py:function; it gives (model, inputs) or "
-    "(model, a dictionary)",
+    "(model, a dictionary)"
 )
-CONFIG = (
-    "config",
-    None,
-    "config.json, or a folder that has it; a class of transformers; or the "
-    "name of a model, where the network has it",
-)
-# How a run is shown, and what a model is checked with, here and wherever
-# another command line has these commands, too.
-TRACE_OPTIONS: Options = {
-    "path": (TEXT, "print every call in this module; * is anything"),
-    "json": (TEXT, "a file to write all to, as JSON; - is the screen"),
-    "calls": (FLAG, "print every torch call, not the modules"),
-    "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
-}
-CHECK_OPTIONS: Options = {
-    "pad": (WHOLE_NUMBER, "the id of padding"),
-    "unknown": (WHOLE_NUMBER, "the id of unknown words"),
-    "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
-    "check positions": (COUNT, "positions of an input to push, at most"),
-    "output": (TEXT, "what to judge of what the model gives, by its name"),
-    "loss": (TEXT, "a function for training: loss(model, *inputs) is called"),
-    "expect": (
-        {"metavar": "NAME=REASON", "action": "append"},
-        "a finding that is known, and why; may be given again",
-    ),
-}
-NAMES: Options = {
-    "dims": (TEXT, "sizes of axes to be named, as B=2,T=8,H=3,D=4,C=H*D"),
-    "axes": (
-        {"metavar": "TEXT", "action": "append"},
-        "the axes of an input, as 'B T C'; once for each input",
-    ),
-}
-HTML: Options = {"html": (TEXT, "a file to write the card to, as a page")}
-TRACE_DEFAULTS = dict.fromkeys(TRACE_OPTIONS) | {"calls": False}
-BOTH_DEFAULTS = dict.fromkeys(CHECK_OPTIONS) | {
-    "no-causal": False,
-    "check positions": POSITIONS,
-}
-CHECK_DEFAULTS = BOTH_DEFAULTS | {"json": None}
 BOTH = "both"  # the command that is meant where none is typed
+COMMANDS = {BOTH: trace_and_check, "trace": trace_model, "check": run_check}
 EXAMPLES = {
     "": [
         "my_model.py:make",
         "trace my_model.py:make --axes 'B T'",
         "check my_model.py:make --pad 0",
-        "config.json",
     ],
-    "both": ["my_model.py:make", "my_model.py:make --axes 'B T' --pad 0"],
+    BOTH: ["my_model.py:make", "my_model.py:make --axes 'B T' --pad 0"],
     "trace": [
         "my_model.py:make",
         "model.py:make --axes 'B T' --dims H=3,D=4 --calls",
@@ -88,39 +38,51 @@ EXAMPLES = {
         "gpt.py:make --loss loss --json report.json",
         "t5.py:make --expect 'score_scale=as in T5'",
     ],
-    "card": [
-        "config.json",
-        "LlamaForCausalLM --html llama.html",
-        "path/to/folder",
-    ],
 }
-COMMAND_LINE = Program(
-    name="python -m shapewatch",
-    about="See the shapes of a PyTorch model, and check what holds for it.",
-    commands={
-        BOTH: Command(
-            trace_and_check,
-            {"depth": None} | dict.fromkeys(NAMES) | BOTH_DEFAULTS,
-            FACTORY,
-        ),
-        "trace": Command(
-            trace_model, TRACE_DEFAULTS | dict.fromkeys(NAMES), FACTORY
-        ),
-        "check": Command(run_check, CHECK_DEFAULTS, FACTORY),
-        "card": Command(print_card, {"html": None}, CONFIG),
-    },
-    options={**TRACE_OPTIONS, **NAMES, **CHECK_OPTIONS, **HTML},
-    examples=EXAMPLES,
-)
+
+
+def add_names(parser: Parser) -> None:
+    """Add what names the axes of a run, and how deep its tree is printed."""
+    parser.add("--dims", "sizes of axes, as B=2,T=8,H=3,D=4,C=H*D")
+    text = "the axes of an input, as 'B T C'; once for each input"
+    parser.add("--axes", text, action="append", metavar="TEXT")
+    text = "levels of modules to print, if not what fits a screen"
+    parser.add("--depth", text, type=count)
+
+
+def add_trace_options(parser: Parser) -> None:
+    """Add what chooses the calls that are shown, and where they go."""
+    parser.add("--path", "print every call in this module; * is anything")
+    parser.add("--json", "a file to write all to, as JSON; - is the screen")
+    text = "print every torch call, not the modules"
+    parser.add("--calls", text, action="store_true")
+
+
+def add_check_options(parser: Parser) -> None:
+    """Add what a model is checked with."""
+    parser.add("--pad", "the id of padding", type=number)
+    parser.add("--unknown", "the id of unknown words", type=number)
+    text = "outputs may depend on the future, as in an encoder"
+    parser.add("--no-causal", text, action="store_true")
+    text = "positions of an input to push, at most (default: %(default)s)"
+    parser.add("--positions", text, type=count, default=POSITIONS)
+    parser.add("--output", "what to judge of what the model gives, by name")
+    parser.add("--loss", "a function for training: loss(model, *inputs)")
+    text = "a finding that is known, and why; may be given again"
+    parser.add("--expect", text, action="append", metavar="NAME=REASON")
 
 
 def read(argv: Sequence[str] | None = None) -> Namespace:
-    """Read what was typed: a factory alone is traced and checked, and of a
-    configuration alone, or a class, a card is made."""
+    """Read what was typed: a factory alone is traced and checked."""
+    top, parsers = add_commands(PROGRAM, ABOUT, COMMANDS, EXAMPLES)
+    for parser in parsers.values():
+        parser.add("factory", FACTORY, metavar="FACTORY")
+    for name in BOTH, "trace":
+        add_names(parsers[name])
+    for name in BOTH, "check":
+        add_check_options(parsers[name])
+    add_trace_options(parsers["trace"])
+    parsers["check"].add("--json", "a file to write all to, as JSON")
     words = [*(sys.argv[1:] if argv is None else argv)]
-    first = "".join(words[:1])
-    if re.match(r"[^-].*(:|\.py$)", first):
-        words = [BOTH, *words]
-    elif re.match(r"[^-].*[./]|[A-Z]\w+$", first):
-        words = ["card", *words]
-    return read_command(COMMAND_LINE, words)
+    alone = re.match(r"[^-].*(:|\.py$)", "".join(words[:1]))
+    return top.parse_args([BOTH, *words] if alone else words)

@@ -13,13 +13,13 @@ from random import Random
 import pytest
 import sizes
 import torch
+from model_cards.configs import Plan
+from model_cards.costs import axis_size, cache_shapes
 from sizes import BLOCK, Finder, NoFormulaError, build_preset, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from explorer.scripts import FOLDER
-from shapewatch.cards.configs import Plan
-from shapewatch.cards.costs import axis_size, cache_shapes
 from shapewatch.tracing import flops
 from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
 from tests.helpers.project import ROOT

@@ -112,6 +112,18 @@ def test_hooks_are_there_while_it_runs_and_those_before_stay(name):
     assert mine.id in model._forward_hooks
 
 
+def test_without_with_it_goes_on_printing(capsys):
+    """As chapter 0's own does; the witness: what `with` prints."""
+    layer, x = nn.Linear(4, 5), torch.randn(3, 4)
+    with print_shapes(layer):
+        layer(x)
+    said = capsys.readouterr().out
+    print_shapes(layer)
+    layer(x)
+    layer(x)
+    assert capsys.readouterr().out == said * 2 != ""
+
+
 def refuse(*words, **options):
     raise RuntimeError("no hooks here")
 

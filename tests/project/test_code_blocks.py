@@ -62,7 +62,7 @@ COMMANDS = {
     "README.md": ("tformer_lite", "translate train train generate trace"),
     "shapewatch/README.md": (
         "shapewatch",
-        "config.json card my_model.py:make trace check",
+        "my_model.py:make trace check",
     ),
     "classroom/README.md": ("classroom", "list assign grade"),
 }

@@ -37,7 +37,6 @@ FLOORS = {
     "shapewatch": (
         {"tracing"},
         {"properties"},
-        {"cards"},
         {"commands"},
         {"__init__"},
         {"__main__", "pytest_plugin"},
@@ -143,9 +142,8 @@ def test_imports_down_are_fine():
 
 @pytest.mark.slow
 def test_the_tracer_needs_torch_and_the_standard_library_alone():
-    """pytest's plugin apart, which pytest itself loads, and what reads the
-    configurations of transformers, when asked to."""
-    own = {"pytest_plugin": {"pytest"}, "configs": {"transformers"}}
+    """pytest's plugin apart, which pytest itself loads."""
+    own = {"pytest_plugin": {"pytest"}}
     for file in (ROOT / "shapewatch").rglob("*.py"):
         extra = own.get(file.stem, set())
         for name in imports(file.read_text("utf8")):

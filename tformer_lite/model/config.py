@@ -40,10 +40,9 @@ class Config:
       decoder's); a `mask` is your own, in place of the causal one
 
     Without a choice of its own the source is embedded as the target is, and
-    cross-attention is built as self-attention is, but never rotary.
-
-    The default sizes are the paper's (Vaswani et al., 2017, table 3). A
-    size below 1 raises ValueError.
+    cross-attention is built as self-attention is, but never rotary. The
+    default sizes are the paper's (Vaswani et al., 2017, table 3). A size
+    below 1 raises ValueError.
     """
 
     vocab_size: int

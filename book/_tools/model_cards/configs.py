@@ -3,10 +3,9 @@ and how a model is built at others, without weights."""
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.properties.subject import error_line
+from shapewatch.commands.parsing import likely
 from shapewatch.tracing.axes.sizes import Dims
 
 INSTALL = (
@@ -138,7 +137,7 @@ def model_dims(config: Any, keys: Keys) -> Dims:
     if "top_k" in found and "n_group" not in there:
         idle = int(found["experts"]) - int(found["top_k"])
         found |= {"idle": idle, "experts": "top_k+idle"}
-    if "rope_D" in found:  # a head's part with places, and that without
+    if {"plain_D", "rope_D"} <= {*found}:  # a head's part without places
         found |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
     if "image" in found:  # a square of patches, and one more for all
         side = int(found.pop("image")) // config.patch_size
@@ -164,26 +163,19 @@ def inputs_of(
 
 
 def read_plan(text: str) -> Plan:
-    """Find what to build: `config.json`, a folder that has one, a class of
-    transformers, or the name of a model, where the network has it.
-
-    ValueError says what is wrong with it.
-    """
+    """Find what to build: `config.json`, a folder that has one, or a class of
+    transformers. ValueError says what is wrong with it."""
     place = Path(text)
     if place.is_dir():
         place /= "config.json"
-    if place.suffix == ".json" or place.exists():
+    if place.exists() or not text.isidentifier():
         return plan_of(json_data(place), text)
-    if text.isidentifier():
-        return Plan(*class_named(text))
-    try:
-        config = load_transformers().AutoConfig.from_pretrained(text)
-    except Exception as error:
-        raise ValueError(
-            f"{text} is no file here, no class of transformers, and no model "
-            f"that could be asked for ({error_line(error)})."
-        ) from error
-    return plan_of(config.to_dict(), text)
+    library = load_transformers()
+    kind = getattr(library, text, None)
+    if not getattr(kind, "config_class", None) or text.endswith("Config"):
+        meant = likely(text, dir(library))
+        raise ValueError(f"transformers has no model {text}{meant}.")
+    return Plan(kind, {})
 
 
 def json_data(file: Path) -> Config:
@@ -220,16 +212,6 @@ def plan_of(data: Config, text: str) -> Plan:
     )
 
 
-def likely(word: str, known: Iterable[str]) -> str:
-    """Ask whether a word is meant that begins so, or is spelt nearly so."""
-    names = {name.lstrip("-").casefold(): name for name in known}
-    word = word.lstrip("-").casefold()
-    found = [name for name in names if word and name.startswith(word)][:3]
-    found += get_close_matches(word, names, 1, cutoff=0.65)
-    meant = " or ".join(names[name] for name in dict.fromkeys(found))
-    return f" (is {meant} meant?)" if meant else ""
-
-
 def class_for(config_kind: type) -> Any:
     """Find a class that is built from such a configuration, by its task."""
     library = load_transformers()
@@ -240,15 +222,3 @@ def class_for(config_kind: type) -> Any:
     raise ValueError(
         f"transformers has no model for a {config_kind.__name__}."
     )
-
-
-def class_named(name: str) -> tuple[Any, Config]:
-    """Find a class of transformers: of a model, or of a configuration."""
-    library = load_transformers()
-    kind = getattr(library, name, None)
-    if name.endswith("Config") and kind:
-        return class_for(kind), {}
-    if not getattr(kind, "config_class", None):
-        meant = likely(name, dir(library))
-        raise ValueError(f"transformers has no model {name}{meant}.")
-    return kind, {}

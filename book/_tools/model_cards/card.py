@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import torch
 
-from shapewatch.cards.configs import Plan
-from shapewatch.cards.costs import Formula, Line, costs, product
-from shapewatch.cards.parts import part_kinds
+from model_cards.configs import Plan
+from model_cards.costs import Formula, Line, costs, product
+from model_cards.parts import part_kinds
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.tracer import Trace, trace
 

@@ -3,27 +3,27 @@
 import json
 import sys
 import tomllib
+from functools import cache
 from math import prod
 
 import pytest
 import torch
 
 from shapewatch import flops
-from shapewatch.__main__ import main
 from shapewatch.tracing.axes.sizes import run_sizes
-from tests.helpers.commands import refusal
 from tests.helpers.project import ROOT
 
 transformers = pytest.importorskip("transformers")
 
-from shapewatch.cards.card import measure  # noqa: E402
-from shapewatch.cards.configs import Plan, read_plan  # noqa: E402
-from shapewatch.cards.costs import (  # noqa: E402
+from card import main  # noqa: E402
+from model_cards.card import Card, measure  # noqa: E402
+from model_cards.configs import Plan, read_plan  # noqa: E402
+from model_cards.costs import (  # noqa: E402
     Formula,
     Line,
     cache_shapes,
 )
-from shapewatch.cards.facts import card_data, card_text  # noqa: E402
+from model_cards.facts import card_data, card_text  # noqa: E402
 
 MODELS = tomllib.loads((ROOT / "book/_tools/atlas.toml").read_text("utf8"))
 ATLAS = json.loads((ROOT / "book/_static/atlas.json").read_text("utf8"))
@@ -66,9 +66,24 @@ def plan(kind: str) -> Plan:
     return Plan(getattr(transformers, kind), TRIED[kind])
 
 
-@pytest.mark.parametrize("kind", TRIED)
+@cache
+def card_of(kind: str) -> Card:
+    """Its card, measured once."""
+    return measure(plan(kind))
+
+
+FOR_FULL = {"DeepseekV3ForCausalLM", "Gemma3ForCausalLM", "MixtralForCausalLM"}
+
+
+def marked(*case: str):
+    """A case, for `make full` alone where its model takes long."""
+    slow = pytest.mark.full if case[0] in FOR_FULL else pytest.mark.slow
+    return pytest.param(*case, marks=slow)
+
+
+@pytest.mark.parametrize("kind", [*map(marked, TRIED)])
 def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
-    card, small = measure(plan(kind)), plan(kind)
+    card, small = card_of(kind), plan(kind)
     own = {n: 3 * x for n, x in small.dims.items() if isinstance(x, int)}
     own |= {"group": small.dims.get("group", 0)}
     sizes = run_sizes(small.dims | own)
@@ -82,9 +97,9 @@ def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
     assert card.kept.value(sizes) == sum(prod(shape) for _, shape in kept)
 
 
+@pytest.mark.slow
 def test_a_model_with_weights_has_what_its_card_says():
-    small = plan("Qwen3ForCausalLM")
-    card = measure(small)
+    small, card = plan("Qwen3ForCausalLM"), card_of("Qwen3ForCausalLM")
     model = small.kind(small.config).eval()
     with torch.no_grad():
         found = model(torch.arange(14).view(2, 7))
@@ -95,29 +110,31 @@ def test_a_model_with_weights_has_what_its_card_says():
     assert "norm of queries and keys" in card.parts
 
 
+PARTS = [
+    ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
+    ("LlamaForCausalLM", "norm", "RMSNorm"),
+    ("LlamaForCausalLM", "feed-forward", "gated"),
+    ("GPT2LMHeadModel", "norm place", "before each part"),
+    ("GPT2LMHeadModel", "feed-forward", "plain"),
+    ("GPT2LMHeadModel", "biases", "in all products"),
+    ("BertForMaskedLM", "norm place", "after each sum"),
+    ("BertForMaskedLM", "stacks", "encoder"),
+    ("Gemma3ForCausalLM", "norm place", "before and after each part"),
+    ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
+    ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
+    ("Phi3ForCausalLM", "feed-forward", "gated"),
+    ("T5ForConditionalGeneration", "positions", "a bias by distance"),
+    ("T5ForConditionalGeneration", "embedding and output", "one table"),
+    ("MixtralForCausalLM", "feed-forward", "gated"),
+    ("OPTForCausalLM", "positions", "learned"),
+]
+
+
 @pytest.mark.parametrize(
-    ("kind", "name", "says"),
-    [
-        ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
-        ("LlamaForCausalLM", "norm", "RMSNorm"),
-        ("LlamaForCausalLM", "feed-forward", "gated"),
-        ("GPT2LMHeadModel", "norm place", "before each part"),
-        ("GPT2LMHeadModel", "feed-forward", "plain"),
-        ("GPT2LMHeadModel", "biases", "in all products"),
-        ("BertForMaskedLM", "norm place", "after each sum"),
-        ("BertForMaskedLM", "stacks", "encoder"),
-        ("Gemma3ForCausalLM", "norm place", "before and after each part"),
-        ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
-        ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
-        ("Phi3ForCausalLM", "feed-forward", "gated"),
-        ("T5ForConditionalGeneration", "positions", "a bias by distance"),
-        ("T5ForConditionalGeneration", "embedding and output", "one table"),
-        ("MixtralForCausalLM", "feed-forward", "gated"),
-        ("OPTForCausalLM", "positions", "learned"),
-    ],
+    ("kind", "name", "says"), [marked(*case) for case in PARTS]
 )
 def test_parts_are_told_apart(kind, name, says):
-    assert measure(plan(kind)).parts[name].startswith(says)
+    assert card_of(kind).parts[name].startswith(says)
 
 
 def millions(lines, sizes, left_out=()):
@@ -154,7 +171,14 @@ def test_the_number_of_parameters_is_the_published_one(name):
         )
 
 
-@pytest.mark.parametrize("name", ["gpt_2", "vit_b_16", "modernbert_base"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("gpt_2", marks=pytest.mark.slow),
+        pytest.param("vit_b_16", marks=pytest.mark.full),
+        pytest.param("modernbert_base", marks=pytest.mark.full),
+    ],
+)
 def test_a_model_measured_anew_has_the_card_that_is_stored(name):
     kind = getattr(transformers, MODELS[name]["model"])
     data = json.loads(
@@ -169,15 +193,16 @@ def write(folder, **data):
     return str(folder)
 
 
+@pytest.mark.slow
 def test_a_configuration_alone_gives_a_card_and_a_page(tmp_path, capsys):
-    config = TRIED["LlamaForCausalLM"] | {"model_type": "llama"}
+    config = TRIED["GPT2LMHeadModel"] | {"model_type": "gpt2"}
     folder = write(tmp_path, **config)
-    assert main([folder]) == 0
+    assert main([folder]) is None
     said = capsys.readouterr().out
-    assert said == f"{card_text(measure(plan('LlamaForCausalLM')))}\n"
+    assert said == f"{card_text(card_of('GPT2LMHeadModel'))}\n"
     page = str(tmp_path / "card.html")
-    assert main([f"{folder}/config.json", "--html", page]) == 0
-    assert "LlamaForCausalLM" in (tmp_path / "card.html").read_text("utf8")
+    assert main([f"{folder}/config.json", page]) is None
+    assert "GPT2LMHeadModel" in (tmp_path / "card.html").read_text("utf8")
 
 
 def test_what_sees_and_reads_is_read_by_its_part_that_reads(tmp_path):
@@ -196,8 +221,10 @@ def test_what_sees_and_reads_is_read_by_its_part_that_reads(tmp_path):
         ({"model_type": ["llama"]}, " describes no model: TypeError"),
     ],
 )
-def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path, capsys):
-    assert says in refusal(capsys, write(tmp_path, **data), main=main)
+def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path):
+    said = main([write(tmp_path, **data)])
+    assert says in said
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize(
@@ -205,16 +232,15 @@ def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path, capsys):
     [
         ("nothing.json", "there is no file nothing.json"),
         ("LlamaForCausal", "is LlamaForCausalLM meant?"),
-        ("LamaConfig", "is LlamaConfig meant?"),
+        ("LlamaConfig", "transformers has no model LlamaConfig"),
+        ("--help", "usage: card.py CONFIG [PAGE]"),
     ],
 )
-def test_what_is_no_configuration_is_told_in_a_line(word, says, capsys):
-    assert says in refusal(capsys, word, main=main)
+def test_what_is_no_configuration_is_answered(word, says):
+    assert says in main([word])
 
 
-def test_without_transformers_a_sentence_says_what_to_install(
-    monkeypatch, capsys
-):
+def test_without_transformers_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    said = refusal(capsys, "LlamaForCausalLM", main=main)
-    assert said.endswith("not installed: pip install transformers\n")
+    said = main(["LlamaForCausalLM"])
+    assert said.endswith("not installed: pip install transformers")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewatch.cards.costs import FACTORS
+from model_cards.costs import FACTORS
 from shapewatch.properties.structure import is_norm
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import Step

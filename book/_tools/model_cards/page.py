@@ -7,10 +7,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from shapewatch.cards.drawing import picture
+from model_cards.drawing import picture
 
-STYLE_FOLDER = Path(__file__).parents[1] / "tracing" / "style"
-SHEETS = "trace.css", "card.css"
+ROOT = Path(__file__).parents[3]
+SHEETS = (
+    ROOT / "shapewatch" / "tracing" / "style" / "trace.css",
+    ROOT / "book" / "_static" / "card.css",
+)
 # What is counted by each size that a formula has.
 SIZE_WORDS = {
     "layers": "",
@@ -144,5 +147,5 @@ def letters_html(text: str) -> str:
 def page_html(data: Mapping[str, Any]) -> str:
     """Write a page of its own for the card of a model."""
     name = escape(data.get("name", data["class"]))
-    style = "\n".join((STYLE_FOLDER / x).read_text("utf8") for x in SHEETS)
+    style = "\n".join(sheet.read_text("utf8") for sheet in SHEETS)
     return PAGE.format(name=name, style=style, card=card_html(data))

@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import atlas_poster
 import pytest
+from model_cards.drawing import BREADTH, HEIGHT, picture, spoken, views
 from pypdf import PdfReader
 
-from shapewatch.cards.drawing import BREADTH, HEIGHT, picture, spoken, views
 from tests.helpers.project import ROOT
 
 PLAIN = {"C": 768, "F": 3072, "D": 64, "expert_F": 12048}

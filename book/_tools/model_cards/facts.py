@@ -4,8 +4,8 @@ import re
 from itertools import chain
 from typing import Any
 
-from shapewatch.cards.card import Card
-from shapewatch.cards.costs import Formula, product, product_steps
+from model_cards.card import Card
+from model_cards.costs import Formula, product, product_steps
 from shapewatch.tracing.axes.sizes import LETTERS
 from shapewatch.tracing.tree.tree import Tree, content_html
 
