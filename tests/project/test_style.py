@@ -30,8 +30,9 @@ FLOORS = {
         {"drawing", "explorer", "training"},
         {"example"},
         {"gallery"},
-        {"public", "commands"},
+        {"public"},
         {"__init__"},
+        {"commands"},
         {"__main__"},
     ),
     "shapewatch": (
