@@ -9,8 +9,8 @@ HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
   zoo lint format notebooks transformer corpus results bench font picture poster \
-  weights sizes atlas atlas-poster preview prints repository version dist \
-  release browser answers alarm clean
+  weights sizes atlas atlas-poster preview prints reached repository version \
+  dist release browser answers alarm clean
 
 help:
 	@echo "make book       build the HTML book in _build/html"
@@ -165,6 +165,10 @@ bench: _build/tools.done
 answers: .venv/all.done
 	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
 	  --dist load -q -k "seed or fault"
+
+# Ten minutes: all notebooks under coverage, and the commands of pages.
+reached: .venv/all.done
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/reached.py
 
 # Nepali's signs alone, as book.css says, and all that shapes them.
 font: .venv/all.done

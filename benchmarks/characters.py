@@ -24,10 +24,8 @@ from tformer_lite import (
     split_text,
     train,
 )
-from tformer_lite.commands.learning.start import config_of, recipe_of
-from tformer_lite.commands.learning.writers import writer_for
-from tformer_lite.commands.options import AS_IN_SOURCE
 from tformer_lite.model.modes import evaluating
+from tformer_lite.training.options import AS_IN_SOURCE, changed, writer_for
 from tformer_lite.training.recipe import cosine
 
 LENGTH = 6000  # characters of the book: source 002's text is short, too
@@ -69,7 +67,7 @@ def source_002(
     text = book_text()[:LENGTH]
     tokenizer = CharTokenizer(text)
     data, valid = split_text(tokenizer.encode(text), BLOCK)
-    recipe = recipe_of(AS_IN_SOURCE, Recipe(steps=1, patience=patience))
+    recipe = changed(Recipe(steps=1, patience=patience), AS_IN_SOURCE)
     epoch = math.ceil(len(data) / recipe.batch_size)
     recipe = replace(recipe, steps=EPOCHS * epoch, every=epoch, seed=seed)
     torch.manual_seed(seed)
@@ -166,8 +164,8 @@ def ours(config: Config, recipe: Recipe, **changes) -> Trainer:
         "batch_size": recipe.batch_size,
     }
     options = writer_for(len(book_text()) * 9 // 10, sizes | changes)
-    model = DecoderOnly(config_of(options, config))
-    return Trainer(model, recipe_of(options, recipe))
+    model = DecoderOnly(changed(config, options))
+    return Trainer(model, changed(recipe, options))
 
 
 def ours_started_small(config: Config, recipe: Recipe) -> Trainer:

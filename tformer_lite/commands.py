@@ -32,6 +32,7 @@ from tformer_lite.training.options import (
 )
 
 VOCABULARY = 4096  # words of a language, specials included, at most
+PRESETS = "tiny_translator", "building_blocks", "char_lm", "paper_base"
 TESTED, SAMPLES = 100, 3  # sentences to translate in the end, and to show
 
 
@@ -54,7 +55,8 @@ def train_char(args: Namespace) -> None:
     best = trained(args, start, recipe, data, lite.Chunks(rest.ids, size))
     prompt = "amar" if args.as_in_source else text.split("\n")[0][:20]
     print(f"\n==== Demo generation ====\nPrompt: {prompt}")
-    print(f"Generated: {written(best, prompt, 100, lite.Sampler())}")
+    if tokenizer.known(prompt):
+        print(f"Generated: {written(best, prompt, 100, lite.Sampler())}")
 
 
 def new_writer(options: Options, text: str) -> lite.Checkpoint:
@@ -150,7 +152,10 @@ def unfinished(args: Namespace, kind: type) -> lite.Checkpoint | None:
     """Read the newest weights of --save_path for --resume. Raises ValueError
     where a training would write over the file that it reads, and
     FileExistsError where over another one."""
-    save, newest = Path(args.save_path), newest_path(args.save_path)
+    save = Path(args.save_path)
+    if save.is_dir():
+        raise ValueError(f"--save_path {save} is a folder: name a file.")
+    newest = newest_path(save)
     for path in save, newest, curve_path(save):
         if path.exists() and path.samefile(args.file):
             raise ValueError(
@@ -297,10 +302,10 @@ def written(
     """Write `n` characters after those of a prompt that have an id."""
     tokenizer, prompt = saved.tokenizers[0], normalize("NFC", prompt)
     known = tokenizer.known(prompt)
+    if not known:
+        raise ValueError(f"no character of {prompt!r} is in the vocabulary.")
     if unknown := {*prompt} - {*known}:
         warn(f"not in the vocabulary, and left out: {sorted(unknown)}")
-    if not known:
-        return ""
     ids = tokenizer.encode(known)[None]
     row = lite.generate(saved.model, ids, n, draw, window=saved.block_size)
     return tokenizer.decode(row[0])
@@ -313,6 +318,8 @@ def warn(text: str) -> None:
 
 def show_trace(args: Namespace) -> None:
     """Print the shapes of a preset."""
+    if args.preset not in PRESETS:
+        raise ValueError(f"{args.preset} is none of {', '.join(PRESETS)}")
     config = getattr(lite, args.preset)
     if args.preset == "paper_base":  # with the words of the running example
         config = replace(config, vocab_size=1024, src_vocab_size=None)

@@ -7,9 +7,8 @@ from types import ModuleType
 NEEDS = {
     "tokenizers": ("WordPiece and BERT need", "bert"),
     "transformers": ("WordPiece and BERT need", "bert"),
-    "sacrebleu": ("BLEU and chrF need", "scores"),
 }
-BRINGS = {"bert": "transformers tokenizers", "scores": "sacrebleu"}
+BRINGS = {"bert": "transformers tokenizers"}
 
 
 def library(name: str) -> ModuleType:

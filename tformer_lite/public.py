@@ -4,12 +4,7 @@
 from shapewatch.properties import Finding, Report, report, same
 from shapewatch.tracing import Axis, Trace, load_trace, trace
 from tformer_lite.decoding.cache.models import cached
-from tformer_lite.decoding.metrics import (
-    bleu,
-    chrf,
-    exact_match,
-    perplexity,
-)
+from tformer_lite.decoding.metrics import exact_match, perplexity
 from tformer_lite.decoding.sampling import Sampler, generate, likeliest
 from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.drawing.attention.heatmaps import heatmap
@@ -99,11 +94,7 @@ from tformer_lite.text.datasets import (
     split_pairs,
     split_text,
 )
-from tformer_lite.text.pieces import (
-    PieceTokenizer,
-    WordPieceTokenizer,
-    train_pieces,
-)
+from tformer_lite.text.pieces import WordPieceTokenizer
 from tformer_lite.text.reading import read_pairs, read_text, vocabulary
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 from tformer_lite.training.batches import mean_loss

@@ -55,10 +55,6 @@ BertModel(BertConfig(vocab_size=20, num_hidden_layers=1)).save_pretrained(".")
 vectors = BertEmbedding(20, 12, ".")(torch.tensor([[2, 5, 3]]))
 assert vectors.shape == (1, 3, 12)
 """
-SCORES = """\
-from tformer_lite import bleu, chrf
-print(bleu(["a b c d"], ["a b c d"]), chrf(["a b"], ["a b"]))
-"""
 BUILD = ("-c", "from jupyter_book.cli.main import main; main()", "build")
 BUILD += (CHECKOUT, "--path-output", ".", "-W", "-n", "--quiet")
 # What is installed for a name, and what has to work then.
@@ -68,7 +64,6 @@ TRIALS = {
     "classroom": ("tformer-classroom", [LIST]),
     "pytest": ("shapewatch[pytest]", [("-m", "pytest", "-q", "stranger.py")]),
     "bert": ("tformer-lite[bert]", [("-c", BERT)]),
-    "scores": ("tformer-lite[scores]", [("-c", SCORES)]),
     "book": ("tformer-lite[book]", [BUILD]),
     "test": ("tformer-lite[test]", [("-c", "import hypothesis, nbval")]),
 }

@@ -18,7 +18,9 @@ from packages import ROOT
 
 PACKAGE = ROOT / "tformer_lite"
 TEXTS = PACKAGE / "example" / "texts"
-COMMAND = re.compile(r"^python -m tformer_lite (.*?)(?:  +#.*)?$", re.MULTILINE)
+COMMAND = re.compile(
+    r"^python -m tformer_lite (.*?)(?:  +#.*)?$", re.MULTILINE
+)
 SETTINGS = """[run]
 source_pkgs = tformer_lite
 data_file = {0}/data
@@ -42,7 +44,7 @@ def main(names: list[str]) -> None:
         for file in sorted((ROOT / "chapters").rglob("*.ipynb")):
             if not names or file.stem in names:
                 run_notebook(file)
-        for page in sorted(ROOT.glob("*.md")) + [*ROOT.glob("[bc]*/*.md")]:
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("[bc]*/*.md")]:
             run_commands(page.read_text("utf8"))
         report(settings)
 

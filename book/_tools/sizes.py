@@ -39,11 +39,11 @@ from shapewatch.tracing.source.expressions import (
     variable,
 )
 from tformer_lite import DecoderOnly, EncoderDecoder, cached
-from tformer_lite.commands.options import AS_IN_SOURCE
 from tformer_lite.example.running import running_dims
 from tformer_lite.model import config as presets
 from tformer_lite.model.config import Config
 from tformer_lite.parts.bert import BertEmbedding
+from tformer_lite.training.options import AS_IN_SOURCE
 
 # In the order in which a reader meets them.
 LETTERS = [*"BTSHDFV", "src_vocab_size", "max_len"]

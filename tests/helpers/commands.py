@@ -1,4 +1,4 @@
-"""What the tests of the command lines type: small, and done in a moment."""
+"""What the tests of the command lines type, and what they are answered."""
 
 import re
 import shlex
@@ -6,22 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tformer_lite.__main__ import main
-
 TEXT = "amar sonar bangla, ami tomay bhalobashi.\n" * 5
 WORDS = ("one", "two", "red", "old", "new", "big", "sun", "sea")
 PAIRS = [(f"{a} {b}.", f"{b[::-1]} {a[::-1]} ।") for a in WORDS for b in WORDS]
 SMALL = ["--d_model=16", "--num_heads=2", "--num_layers=1", "--d_ff=16"]
-WINDOW = ["--block_size", "8", "--max_seq_len", "8"]
 
 
 def char(folder: Path, *options: str, text: str = TEXT) -> list[str]:
     """The words of a command that trains on a text."""
     (folder / "text.txt").write_text(text, "utf8")
-    path = ["--save_path", str(folder / "model.pt")]
-    command = ["train", "char", str(folder / "text.txt"), *SMALL, *WINDOW]
-    command += ["--as-in-source"]
-    return [*command, *path, *options]
+    command = ["train", "char", str(folder / "text.txt"), *SMALL]
+    command += ["--save_path", str(folder / "model.pt"), "--block_size", "8"]
+    return [*command, "--max_seq_len", "8", *options]
 
 
 def translate(folder: Path, *options: str, pairs=PAIRS) -> list[str]:
@@ -33,7 +29,7 @@ def translate(folder: Path, *options: str, pairs=PAIRS) -> list[str]:
     return [*command, *path, *options]
 
 
-def refusal(capsys, *words: str, main=main) -> str:
+def refusal(capsys, *words: str, main) -> str:
     """The one line that a wrong command is answered with."""
     capsys.readouterr()
     try:
@@ -48,7 +44,7 @@ def refusal(capsys, *words: str, main=main) -> str:
     return said.err
 
 
-def examples(capsys, *command: str, main=main) -> list[list[str]]:
+def examples(capsys, *command: str, main) -> list[list[str]]:
     """The words of each command that --help gives as an example."""
     with pytest.raises(SystemExit) as end:
         main([*command, "--help"])

@@ -30,8 +30,9 @@ FLOORS = {
         {"decoding"},
         {"drawing", "training"},
         {"example"},
-        {"public", "commands"},
+        {"public"},
         {"__init__"},
+        {"commands"},
         {"__main__"},
     ),
     "shapewatch": (

@@ -85,20 +85,19 @@ def test_any_pairs_come_back_from_their_file(pairs, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a\tb\n\nalone\n", "line 3: there is no tab in 'alone'. Write"),
-        (b"a\tb\n \tb\n", "line 2: the first column of .* is empty. Write"),
-        (b"a\t\tCC-BY\n", "line 1: the second column of .* is empty. Write"),
-        (b"a\tb\r\nc\t\xe9t\xe9\r\n", "line 2: the byte 0xe9 is not UTF-8"),
-        (b"\xef\xbb\xbfa\tb\nc\n\xff", "line 3: the byte 0xff is not UTF-8"),
-        ("a\tछ".encode("utf-16"), "line 1: the byte 0xff is not UTF-8 tex"),
-        ("a\tछ".encode("utf-16-le"), "line 1: the byte 0x00 is not UTF-8"),
-        (b"a\tb\n" + bytes(9), "line 2: the byte 0x00 is not UTF-8 text"),
-        (b"a" * 99 + b"\n", "line 1: there is no tab in 'a{60} …'. Write"),
+        (b"a\tb\n\nalone\n", ", line 3: 'alone' is no pair: write"),
+        (b"a\tb\n \tb\n", r", line 2: ' \\tb' is no pair: write"),
+        (b"a\t\tCC-BY\n", r", line 1: 'a\\t\\tCC-BY' is no pair: write"),
+        (b"a" * 99 + b"\n", ", line 1: 'a{60}' is no pair: write"),
+        (b"a\tb\r\nc\t\xe9t\xe9\r\n", " is no text in UTF-8, see byte 7: op"),
+        ("a\tछ".encode("utf-16"), " is no text in UTF-8, see byte 0: open it"),
+        ("a\tछ".encode("utf-16-le"), " is no text in UTF-8, see character 1"),
+        (b"a\tb\n" + bytes(9), " is no text in UTF-8, see character 4: ope"),
     ],
 )
 def test_a_line_that_is_no_pair_is_named(here, content, said):
     (here / "mine.tsv").write_bytes(content)
-    with pytest.raises(ValueError, match=f"^mine.tsv, {said}"):
+    with pytest.raises(ValueError, match=f"^mine.tsv{said}"):
         read_pairs("mine.tsv")
 
 

@@ -1,5 +1,5 @@
-"""The running example is the source's; ids become texts again, of words, of
-characters and of pieces."""
+"""The running example is the source's; ids become texts again, of words
+and of characters."""
 
 import sys
 
@@ -7,16 +7,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tformer_lite import (
     CharTokenizer,
-    PieceTokenizer,
+    WordPieceTokenizer,
     WordTokenizer,
     english_tokenizer,
     nepali_tokenizer,
     running_example,
-    train_pieces,
 )
 
 WORDS = "the", "dog", "is", "not", "मुख", "खाली", "थिएन", "छैन"
@@ -124,75 +122,8 @@ def test_a_batch_is_read_row_by_row(tokenizer):
         tokenizer.decode(torch.ones(2, 1, dtype=torch.long))
 
 
-TEXTS = [
-    "the dog is walking, the dogs are walking.",
-    "the cat is sleeping! are the cats sleeping?",
-    "कुकुर हिँडिरहेको छ ।",
-    "कुकुरहरू र बिरालोहरू सुतिरहेका छन् ।",
-]
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    """A vocabulary trained on a few sentences in two scripts."""
-    file = tmp_path_factory.mktemp("pieces") / "pieces.txt"
-    train_pieces(TEXTS, 90, file)
-    return file
-
-
-def test_words_are_cut_and_joined_again(file):
-    tokenizer = PieceTokenizer(file)
-    for text in TEXTS:
-        row = tokenizer.row(text, 99)
-        assert tokenizer.decode(tokenizer.encode([row])[0]) == text
-    unseen = tokenizer.split("sleep walks")
-    assert "[UNK]" not in unseen
-    assert len(unseen) > 2
-    assert "".join(unseen).replace("##", "") == "sleepwalks"
-
-
-def test_the_pieces_are_those_of_the_librarys_own_tokenizer(file):
-    tokenizer = PieceTokenizer(file)
-    model = models.WordPiece(tokenizer.ids, unk_token="[UNK]")
-    theirs = Tokenizer(model)
-    theirs.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    for text in [*TEXTS, "a cat 7 walk. कुकुरको"]:
-        spaced = " ".join(WordTokenizer({}).split(text))
-        pieces = tokenizer.split(text)
-        assert pieces == theirs.encode(spaced).tokens
-        ids = tokenizer.encode([pieces])[0].tolist()
-        assert ids == theirs.encode(spaced).ids
-
-
-def test_vowel_signs_and_joiners_stay(file, tmp_path):
-    """BERT's own normaliser strips both, and other words are left."""
-    text = "गर्\u200dयो ।"
-    train_pieces([text], 60, tmp_path / "pieces.txt")
-    tokenizer = PieceTokenizer(tmp_path / "pieces.txt")
-    ids = tokenizer.encode([tokenizer.split(text)])[0]
-    assert tokenizer.decode(ids) == text
-
-
-def test_a_word_that_no_pieces_make_up_is_unknown(file):
-    tokenizer = PieceTokenizer(file)
-    assert tokenizer.split("the 犬 is") == ["the", "[UNK]", "is"]
-
-
-def test_a_size_below_the_number_of_characters_is_refused(tmp_path):
-    file = tmp_path / "pieces.txt"
-    with pytest.raises(ValueError, match="size=10 is too small: .* pieces"):
-        train_pieces(TEXTS, 10, file)
-    assert not file.exists()
-
-
-def test_without_the_library_one_sentence_says_what_to_install(
-    file, monkeypatch
-):
+def test_without_the_library_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     said = "library tokenizers, which is missing: run pip install"
-    for call in (
-        lambda: PieceTokenizer(file),
-        lambda: train_pieces([], 9, ""),
-    ):
-        with pytest.raises(ImportError, match=said):
-            call()
+    with pytest.raises(ImportError, match=said):
+        WordPieceTokenizer()

@@ -1,6 +1,6 @@
-"""WordPiece: words cut into pieces, BERT's and one's own."""
+"""WordPiece: words cut into pieces, as BERT reads them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from tformer_lite.extras import library
-from tformer_lite.text.tokenizers import SPECIALS, WordTokenizer
 
 BERT_NAME = "bert-base-uncased"
 
@@ -55,52 +54,3 @@ class WordPieceTokenizer:
     def decode(self, ids: Tensor) -> list[str]:
         """Turn ids (B, T) into texts, without the special tokens."""
         return self.pieces.decode_batch(ids.tolist())
-
-
-class PieceTokenizer(WordTokenizer):
-    """Turn pieces of words into ids and back, as WordTokenizer does words.
-
-    `file` is a vocabulary that `train_pieces` saved. Words are cut as
-    WordTokenizer cuts them, then each into the longest pieces there are;
-    all but a word's first begin with ##. A word that no pieces make up
-    becomes [UNK]. Wu et al. (2016), section 4.1.
-    """
-
-    def __init__(self, file: str | Path):
-        pieces = Path(file).read_text("utf8").split()
-        super().__init__({piece: i for i, piece in enumerate(pieces)})
-        model = library("tokenizers").models.WordPiece
-        self.pieces = model(self.ids, unk_token="[UNK]")
-
-    def split(self, text: str) -> list[str]:
-        """Cut a text into pieces of words."""
-        words = super().split(text)
-        return [p.value for word in words for p in self.pieces.tokenize(word)]
-
-    def decode(self, ids: Tensor | list[int]) -> str:
-        """Write a row of ids (T) as a text, its pieces joined to words."""
-        return super().decode(ids).replace(" ##", "")
-
-
-def train_pieces(texts: Iterable[str], size: int, file: str | Path) -> None:
-    """Train a WordPiece vocabulary of up to `size` ids, and save it.
-
-    The file has a piece a line, the four specials first. The same texts
-    may give another vocabulary next time: the file is what to keep. Raises
-    ValueError when `size` is too small for the characters of the texts.
-    """
-    tokenizers, split = library("tokenizers"), WordTokenizer({}).split
-    trainer = tokenizers.trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=[*SPECIALS], show_progress=False
-    )
-    model = tokenizers.models.WordPiece(unk_token="[UNK]")
-    pieces = tokenizers.Tokenizer(model)
-    pieces.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    pieces.train_from_iterator((" ".join(split(t)) for t in texts), trainer)
-    ids = pieces.get_vocab()
-    if len(ids) > size:
-        raise ValueError(
-            f"{size=} is too small: specials and single characters alone "
-            f"are {len(ids)} pieces."
-        )
-    Path(file).write_text("\n".join(sorted(ids, key=ids.get)), "utf8")

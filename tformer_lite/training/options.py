@@ -90,6 +90,6 @@ def recipe_for(options: Options, size: int, rows: int) -> Recipe:
     epoch = ceil(size / options["batch_size"])
     steps = min(rows // options["batch_size"] + 1, MOST_STEPS)
     steps = options.get("steps") or options.get("epochs", 0) * epoch or steps
-    every = epoch if "epochs" in options else max(steps // NOTES, 1)
+    every = epoch if "epochs" in options else ceil(steps / NOTES)
     suited = {"every": every, "warmup": min(steps // 10, WARMUP)}
     return changed(Recipe(steps=steps), suited | options)
