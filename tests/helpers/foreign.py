@@ -16,8 +16,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.helpers import styles
-
 DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf8"))
 PAD = 1
 Sizes = dict[str, int]
@@ -128,7 +126,7 @@ def worked_out(value: Any, sizes: Sizes) -> Any:
 def settled(settings: dict, sizes: Sizes) -> dict[str, Any]:
     """Settings, with those of their style, and without some."""
     settings = DATA["styles"].get(settings.get("style"), {}) | settings
-    dropped = {"kind", "style", "without", *settings.get("without", [])}
+    dropped = {"style", "without", *settings.get("without", [])}
     kept = {key: x for key, x in settings.items() if key not in dropped}
     return worked_out(kept, sizes)
 
@@ -158,14 +156,7 @@ def of_x_transformers(name: str, settings: dict, sizes: Sizes) -> nn.Module:
     return TransformerWrapper(**sizes, attn_layers=layers)
 
 
-def of_lessons(name: str, settings: dict, sizes: Sizes) -> nn.Module:
-    family = getattr(styles, name.split(",")[0])
-    heads = sizes["H"]
-    return family(50, heads * sizes["D"], heads, **settled(settings, sizes))
-
-
 MAKERS = {
-    "lessons": of_lessons,
     "transformers": of_transformers,
     "timm": of_timm,
     "x_transformers": of_x_transformers,
@@ -199,8 +190,6 @@ def asked(model: nn.Module, kind: str, sizes: Sizes) -> tuple:
         names = "input_features decoder_input_ids"
         return Named(model, names, False), (noise(B, M, L), some_ids(B, T))
     pair = some_ids(B, sizes["S"], 1, True), some_ids(B, T)
-    if isinstance(model, styles.Annotated):
-        return model, pair
     return Named(model, "input_ids decoder_input_ids"), pair
 
 
@@ -223,7 +212,6 @@ def foreign(
 
 
 KIND_OF = {"timm": "picture", "x_transformers": "decoder"}
-KIND_OF |= {"lessons": "decoder"}
 
 
 def listed() -> Iterator[Foreign]:
@@ -236,8 +224,7 @@ def listed() -> Iterator[Foreign]:
         else:
             continue
         for name, settings in models.items():
-            own = settings.get("kind", kind)
-            yield foreign(library, own, name, settings)
+            yield foreign(library, kind, name, settings)
 
 
 ZOO = {model.name: model for model in listed()}

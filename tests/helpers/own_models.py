@@ -1,12 +1,7 @@
-"""A GPT and an LSTM as one writes them: what the tracer is tried on."""
+"""A block as one writes it."""
 
-import torch
 from torch import nn
-from torch.nn.functional import (
-    cross_entropy,
-    gelu,
-    scaled_dot_product_attention,
-)
+from torch.nn.functional import gelu, scaled_dot_product_attention
 
 
 class GPTBlock(nn.Module):
@@ -32,24 +27,3 @@ class GPTBlock(nn.Module):
     def forward(self, x):
         x = x + self.attend(self.norms[0](x))
         return x + self.narrow(gelu(self.widen(self.norms[1](x))))
-
-
-class GPT(nn.Module):
-    """Tokens, places, blocks, one table at both ends, and the loss."""
-
-    def __init__(self, heads, channels, length, vocabulary=37):
-        super().__init__()
-        self.tokens = nn.Embedding(vocabulary, channels)
-        self.places = nn.Embedding(length, channels)
-        self.blocks = nn.ModuleList(
-            GPTBlock(heads, channels) for _ in range(2)
-        )
-        self.norm = nn.LayerNorm(channels)
-
-    def forward(self, ids, targets):
-        places = torch.arange(ids.shape[1])
-        x = self.tokens(ids) + self.places(places)
-        for block in self.blocks:
-            x = block(x)
-        logits = self.norm(x) @ self.tokens.weight.T
-        return cross_entropy(logits.flatten(0, 1), targets.flatten())

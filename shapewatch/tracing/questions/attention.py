@@ -5,8 +5,7 @@ matrices (or by einsum, or all in one call), and not by a sum of x * y.
 """
 
 from collections import ChainMap
-from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +16,7 @@ from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import Step, sources_of
 from shapewatch.tracing.record.tensors import tensors
 
-FUSED_CALL, FLEX_CALL = "scaled_dot_product_attention", "flex_attention"
+FUSED_CALL = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
 PRODUCTS = {"matmul", "mm", "bmm", "baddbmm", "einsum"}
@@ -101,15 +100,15 @@ class Flow:
         self.names = list(map(plain_name, steps))
         self.found: dict[int | None, AttentionSteps] = {}
         for i in range(len(steps)):
-            if found := follow_step(self, i):
-                self.found[i] = found
+            if followed := follow_step(self, i):
+                self.found[i] = followed
 
     def arriving(self, i: int) -> dict[int, AttentionSteps]:
         """Which of the tensors that a step reads have a product's elements,
         and how far these have come."""
         count = len(self.sources[i]) if self.names[i] in COMBINES else 1
-        made = enumerate(self.sources[i][:count])
-        return {n: self.found[j] for n, j in made if j in self.found}
+        sources = enumerate(self.sources[i][:count])
+        return {n: self.found[j] for n, j in sources if j in self.found}
 
     def masks(self, i: int) -> bool:
         """Whether a step puts a mask on scores: it reads something else, of
@@ -128,18 +127,20 @@ class Flow:
     def attentions(self) -> list[AttentionSteps]:
         """Find every attention of a run, in order: a product that reads
         weights that a softmax made of another product."""
-        found: dict[int, AttentionSteps] = {}
+        attentions: dict[int, AttentionSteps] = {}  # by their weights
         for i, step in enumerate(self.steps):
             path = step.visit.path
-            if step.name in (FUSED_CALL, FLEX_CALL):
-                found[i] = AttentionSteps(path, i, i, i, i, i)
-            mixes = self.names[i] in PRODUCTS
-            for n, one in self.arriving(i).items() if mixes else ():
-                if one.stage == "weights" and one.weights not in found:
+            if step.name == FUSED_CALL:
+                attentions[i] = AttentionSteps(path, i, i, i, i, i)
+            factors = self.arriving(i) if self.names[i] in PRODUCTS else {}
+            for n, factor in factors.items():
+                end = factor.weights
+                if factor.stage == "weights" and end not in attentions:
                     way = way_to(self, i, n)
-                    whole = one._replace(path=path, mixed=i, way=way)
-                    found[one.weights] = whole
-        return [found[i] for i in sorted(found)]
+                    attentions[end] = factor._replace(
+                        path=path, mixed=i, way=way
+                    )
+        return [attentions[i] for i in sorted(attentions)]
 
 
 def plain_name(step: Step) -> str:
@@ -163,19 +164,19 @@ def follow_step(flow: Flow, i: int) -> AttentionSteps | None:
     if flow.names[i] in PRODUCTS:
         return AttentionSteps(flow.steps[i].visit.path, i, i, i, i, i)
     arriving = flow.arriving(i)
-    stages = [found.stage for found in arriving.values()]
+    stages = [steps.stage for steps in arriving.values()]
     stage = next_stage(flow.names[i], *stages) if stages else None
     if not stage:
         return None
-    found = next(iter(arriving.values()))._replace(stage=stage)
+    steps = next(iter(arriving.values()))._replace(stage=stage)
     if stage == "weights" and (stages[0] != stage or flow.empties(i)):
-        return found._replace(weights=i)
+        return steps._replace(weights=i)
     hidden = flow.masks(i)
     if stage != "scores" and not (stage == "shifted" and hidden):
-        return found
-    adds = flow.names[found.product] == "baddbmm"  # a product and a mask
-    clean = found.scores == found.masked and not (hidden or adds)
-    return found._replace(masked=i, scores=i if clean else found.scores)
+        return steps
+    adds = flow.names[steps.product] == "baddbmm"  # a product and a mask
+    clean = steps.scores == steps.masked and not (hidden or adds)
+    return steps._replace(masked=i, scores=i if clean else steps.scores)
 
 
 def next_stage(name: str, now: str, *others: str) -> str | None:
@@ -217,20 +218,20 @@ class Data(Flow):
         calls are left out, and every mask.
         """
         j, mark = self.sources[i][n], self.steps[i].reads[n]
-        found = self.found.get(j)
-        if j is None or found is None or "total" in found.stage:
+        steps = self.found.get(j)
+        if j is None or steps is None or "total" in steps.stage:
             return self.read(i, n)
-        which = self.steps[j].makes.index(mark)
+        output = self.steps[j].makes.index(mark)
         if j in start:
-            return start[j][which].clone()
-        if j == found.product:
+            return start[j][output].clone()
+        if j == steps.product:
             return self.read(i, n).clone()
         if self.masks(j) or self.names[j] not in names:
             first = next(iter(self.arriving(j)))
             return self.again(j, first, start, names).expand(mark.shape)
         reads = range(len(self.sources[j]))
         fresh = [self.again(j, m, start, names) for m in reads]
-        return call_again(self, j, fresh)[which]
+        return call_again(self, j, fresh)[output]
 
 
 def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
@@ -471,9 +472,7 @@ def fused_attention(one: AttentionSteps, data: Data) -> Attention:
 def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     """Do in the open what scaled_dot_product_attention does in one call: its
     scores, masked scores, weights, queries, keys, values, and values mixed
-    by the weights; or what `flex_attention` does."""
-    if any(map(callable, args[3:4])):  # a score_mod
-        return flex_parts(*args)
+    by the weights."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
     given = dict(zip(names, args)) | kwargs
     q, k, v = (given[name].detach() for name in names[:3])
@@ -490,19 +489,4 @@ def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     else:
         masked = scores + mask
     weights = masked.softmax(-1).nan_to_num(0)
-    return scores, masked, weights, q, k, v, weights @ v
-
-
-def flex_parts(q: Tensor, k: Tensor, v: Tensor, *how: Any) -> tuple:
-    """Let flex_attention tell its weights: they are what it makes of values
-    that are 1 at one key each. How: a score_mod, a mask, a scale, and more."""
-    q, k, v = (x.detach() for x in (q, k, v))
-    ones = torch.eye(k.shape[-2]).to(k).expand(*k.shape[:-1], -1)
-    weights, total, *_ = torch.ops.higher_order.flex_attention(
-        q, k, ones, *how
-    )
-    masked = weights.log() + total[..., None] * log(2)
-    heads = q.shape[1] // k.shape[1]
-    k, v = (x.repeat_interleave(heads, 1) for x in (k, v))
-    scores = q @ k.mT * how[2]
     return scores, masked, weights, q, k, v, weights @ v

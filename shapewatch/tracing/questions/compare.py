@@ -109,8 +109,11 @@ def equal_calls(
     mine: list[ComparedCall], theirs: list[ComparedCall]
 ) -> Iterator[Pair]:
     """Pair the calls that are written alike, in the same order."""
-    places = ([call.place for call in calls] for calls in (mine, theirs))
-    matcher = SequenceMatcher(None, *places, autojunk=False)
+    matcher = SequenceMatcher(
+        a=[call.place for call in mine],
+        b=[call.place for call in theirs],
+        autojunk=False,
+    )
     for i, j, n in matcher.get_matching_blocks():
         yield from zip(mine[i : i + n], theirs[j : j + n])
 

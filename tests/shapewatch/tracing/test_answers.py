@@ -9,18 +9,17 @@ from torch import nn
 
 from shapewatch.tracing import diff, trace
 from shapewatch.tracing.questions import as_json
-from tests.helpers.own_models import GPT
-from tests.helpers.small import words
+from tests.helpers.small import build, small, words
+from tformer_lite import DecoderOnly
 
-IDS = words(37, 2, 5)
+IDS = words(11, 2, 5)
 
 
 @pytest.fixture(scope="module")
 def seen():
-    torch.manual_seed(0)
-    sizes = {"B": 2, "T": 5, "H": 3, "C": 12}
-    named = {"dims": sizes, "axes": ["B T", "B T"], "keep": True}
-    return trace(GPT(3, 12, 8).eval(), IDS, IDS.clone(), **named)
+    model = build(DecoderOnly, small("char_lm"))
+    dims = {"H": 3, "D": 4, "C": "H*D"}
+    return trace(model, IDS, dims=dims, axes="B T", keep=True)
 
 
 PUBLIC = {
@@ -43,8 +42,9 @@ def test_nothing_inside_shows_beside_what_is_documented(seen):
     """What completion offers: each is a documented method, or is named in
     the docstring of the class or of what it is a kind of."""
     things = [seen, seen.steps[0], seen.calls(), seen.tree()]
-    things += [seen.calls().rows[0], seen.parameters(), seen.source(GPT)]
-    things += [diff("a", "b"), seen.axes[-1][0][0][0], seen.attention()[0]]
+    things += [seen.calls().rows[0], seen.parameters(), diff("a", "b")]
+    things += [seen.source(DecoderOnly), seen.axes[-1][0][0][0]]
+    things += [seen.attention()[0]]
     assert {type(thing).__name__ for thing in things} == {*PUBLIC}
     for thing in things:
         kind, tuples = type(thing), {*dir(tuple)}

@@ -43,11 +43,6 @@ def llama_expand(q, k, v, mask):
     return ungrouped(q, repeat_kv(k, n), repeat_kv(v, n), mask)
 
 
-def by_index(q, k, v, mask):
-    which = torch.arange(q.shape[1]) // ratio(q, k)
-    return ungrouped(q, k[:, which], v.index_select(1, which), mask)
-
-
 def sdpa_of_repeated(q, k, v, mask):
     n = ratio(q, k)
     k, v = (x.repeat_interleave(n, dim=1) for x in (k, v))
@@ -58,12 +53,6 @@ def sdpa_enable_gqa(q, k, v, mask):
     return scaled_dot_product_attention(
         q, k, v, attn_mask=mask, enable_gqa=True
     )
-
-
-def sdpa_of_five_axes(q, k, v, mask):
-    q = q.unflatten(1, (k.shape[1], -1))
-    k, v = k[:, :, None], v[:, :, None]
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask).flatten(1, 2)
 
 
 def five_axes(q, k, v, mask):
@@ -100,16 +89,6 @@ def heads_as_rows(q, k, v, mask):
     weights = hidden(scores.view(b, h, t, s), mask).softmax(-1)
     weights = weights.view(b * g, n * t, s)
     return torch.bmm(weights, v.reshape(b * g, s, d)).view(b, h, t, d)
-
-
-def weights_by_group(q, k, v, mask):
-    """Each group has a softmax of its own."""
-    n, made = ratio(q, k), []
-    for i in range(k.shape[1]):
-        own = q[:, i * n : (i + 1) * n]
-        scores = own @ k[:, i, None].mT / math.sqrt(q.shape[-1])
-        made.append(hidden(scores, mask).softmax(-1) @ v[:, i, None])
-    return torch.cat(made, dim=1)
 
 
 LAYOUTS = [
@@ -158,7 +137,6 @@ def test_all_three_are_those_of_the_equation(attend, groups):
         (llama_expand, "(B, H, T, S)"),
         (sdpa_of_repeated, "(B, H, T, S)"),
         (five_axes, "(B, G, N, T, S)"),
-        (sdpa_of_five_axes, "(B, G, N, T, S)"),
         (einsum_groups_behind, "(B, G, N, T, S)"),
         (joined_before_the_softmax, "(B, H, T, S)"),
         (heads_as_rows, "(B, H, T, S)"),
