@@ -10,6 +10,7 @@ and `report(model, src, tgt)` runs them all. In a test,
 `assert_holds(causality, model, ids)` raises AssertionError with what is wrong.
 """
 
+from shapewatch.properties.activations import activations
 from shapewatch.properties.attention import (
     provenance,
     score_scale,
@@ -35,11 +36,8 @@ from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
 from shapewatch.properties.reporting import assert_holds, report
-from shapewatch.properties.structure import (
-    activations,
-    identity,
-    norm_statistics,
-)
+from shapewatch.properties.residuals import identity
+from shapewatch.properties.structure import norm_statistics
 from shapewatch.properties.subject import NotJudgedError as NotJudgedError
 
 __all__ = [

@@ -40,6 +40,7 @@ from shapewatch.tracing.questions.attention import (
 )
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.tensors import tensors
+from shapewatch.tracing.record.visits import Visit
 
 
 def bias_at(data: Data, one: AttentionSteps) -> int:
@@ -183,21 +184,28 @@ def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     few = few_outputs(subject)
     with with_noise_added(subject.inputs, slice(None), *pushed) as nudge:
         given = with_sequences(subject, nudge.inputs)
-        seen = trace_run(few, given, keep=True)
-    subject.found["traced_steps", *pushed] = seen.steps
-    return describe_attentions(Data(seen._calls))
+        calls = trace_run(few, given, keep=True)._calls
+    if not pushed:
+        subject.found["recorded_run",] = calls.steps, calls.run.visits
+    return describe_attentions(Data(calls))
 
 
 @once
-def traced_steps(subject: Subject) -> list[Step]:
-    """List the calls of a run."""
-    return trace_run(subject, subject.given).steps
+def recorded_run(subject: Subject) -> tuple[list[Step], list[Visit]]:
+    """List the calls of a run, and what modules ran."""
+    calls = trace_run(subject, subject.given)._calls
+    return calls.steps, calls.run.visits
 
 
 @once
 def flow_of(subject: Subject) -> Flow:
     """Join the steps of a run by what they read."""
-    return Flow(traced_steps(subject))
+    return Flow(recorded_run(subject)[0])
+
+
+def visits_of(subject: Subject) -> list[Visit]:
+    """List what modules ran, in the run whose flow that is."""
+    return recorded_run(subject)[1]
 
 
 def describe_attentions(data: Data) -> list[AttentionParts]:

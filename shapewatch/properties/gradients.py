@@ -24,7 +24,7 @@ class GradientSize(NamedTuple):
     rows have any."""
 
     largest: float
-    live_rows: Tensor | None
+    live_rows: Any
 
 
 def size_of(gradient: Tensor) -> GradientSize:

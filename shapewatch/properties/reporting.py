@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from shapewatch.properties.activations import activations
 from shapewatch.properties.attention import (
     provenance,
     score_scale,
@@ -38,11 +39,8 @@ from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import raw_output
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
-from shapewatch.properties.structure import (
-    activations,
-    identity,
-    norm_statistics,
-)
+from shapewatch.properties.residuals import identity
+from shapewatch.properties.structure import norm_statistics
 from shapewatch.properties.subject import (
     POSITIONS,
     FailedError,

@@ -1,0 +1,147 @@
+"""Activations: what stands between two matrices."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+
+from shapewatch.properties.attention import flow_of
+from shapewatch.properties.finding import UNUSUAL, Verdict, check
+from shapewatch.properties.subject import NotJudgedError, Subject
+from shapewatch.tracing.questions.attention import (
+    MOVES,
+    PRODUCTS,
+    SCALES,
+    SUMS,
+    Flow,
+)
+
+LINEAR = PRODUCTS | {"linear", "addmm"}
+PASSES = MOVES | SCALES | SUMS | {"to", "float", "type_as", "dropout"}
+
+
+class Matrix(NamedTuple):
+    """A matrix that a step multiplies by: which it is, its module, the
+    channels before and after, and which tensor of its is multiplied."""
+
+    at: int
+    path: str
+    before: int
+    after: int
+    data: int
+
+
+@check
+def activations(subject: Subject) -> Verdict:
+    """See whether an activation stands between two matrices, where there are
+    more channels than before and after.
+
+    Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
+    matrices are meant as one of low rank.
+    """
+    flow = flow_of(subject)
+    found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
+    if not found:
+        raise NotJudgedError("Nothing is multiplied by a matrix.")
+    sizes = torch.tensor([[x.before, x.after] for x in found.values()])
+    for one, other in in_a_row(flow, found):
+        if one.after > max(one.before, other.after):
+            says = (
+                f"In {' and '.join(dict.fromkeys((one.path, other.path)))}, "
+                "two matrices follow each other: "
+                f"{one.before} channels become {one.after}, and then "
+                f"{other.after}, with nothing between that is not linear. "
+                "They are as good as one: is an activation missing?"
+            )
+            return False, says, sizes
+    if path := collapsed_linears(flow, found):
+        says = (
+            f"In {path}, two linear maps are multiplied, and neither has an "
+            "activation: a gate has one, as silu(gate) * up; without, it is "
+            "the bilinear layer of Shazeer (2020)."
+        )
+        return False, says, sizes, UNUSUAL
+    says = "Where layers widen, an activation follows, or a product."
+    return True, says, sizes
+
+
+def matrix(flow: Flow, i: int) -> Matrix | None:
+    """Find the matrix of a step; None where no weights are multiplied."""
+    step, every = flow.steps[i], flow.steps[i].reads
+    if flow.names[i] not in LINEAR or not step.makes:
+        return None
+    large = {n: x.shape for n, x in enumerate(every) if len(x.shape) > 1}
+    own = [n for n, x in large.items() if len(x) == 2 and is_given(flow, i, n)]
+    data = [n for n in large if n not in own]
+    if len(own) != 1 or len(data) != 1:
+        return None
+    before, after = large[data[0]][-1], step.makes[0].shape[-1]
+    if sorted(large[own[0]]) != sorted((before, after)):
+        return None
+    return Matrix(i, module_of_step(flow, i), before, after, data[0])
+
+
+def is_given(flow: Flow, i: int, n: int) -> bool:
+    """Whether no step has made what a step reads, but for moving it."""
+    j = flow.sources[i][n]
+    while j is not None and flow.names[j] in MOVES:
+        j = flow.sources[j][0]
+    return j is None
+
+
+def in_a_row(
+    flow: Flow, found: dict[int, Matrix]
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Find pairs of matrices with nothing between that is not linear."""
+    for i, one in found.items():
+        for j in makers(flow, flow.sources[i][one.data], found):
+            if found[j].after == one.before and is_only_multiplied(
+                flow, j, found
+            ):
+                yield found[j], one
+
+
+def is_only_multiplied(flow: Flow, j: int, found: dict[int, Matrix]) -> bool:
+    """Whether matrices alone read what a step made, by moves, scales and
+    sums: a residual stream is read by norms and by others, too."""
+    readers = [i for i, made in enumerate(flow.sources) if j in made]
+    return all(
+        i in found
+        or (flow.names[i] in PASSES and is_only_multiplied(flow, i, found))
+        for i in readers
+    )
+
+
+def collapsed_linears(flow: Flow, found: dict[int, Matrix]) -> str:
+    """Name the module that multiplies two linear maps of one thing; or ""."""
+    for one in found.values():
+        j = flow.sources[one.at][one.data]
+        while j is not None and flow.names[j] in MOVES | {"dropout"}:
+            j = flow.sources[j][0]
+        if j is None or flow.names[j] not in SCALES:
+            continue
+        read = [
+            {flow.sources[x][found[x].data] for x in makers(flow, made, found)}
+            for made in flow.sources[j]
+        ]
+        if len(read) == 2 and read[0] == read[1] != set():
+            return module_of_step(flow, j)
+    return ""
+
+
+def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
+    """List the matrices that made something by moves, scales and sums."""
+    if j is None or j in found:
+        return [] if j is None else [j]
+    made = [x for x in flow.sources[j] if x is not None]
+    if len(made) != 1 and flow.names[j] not in SUMS:
+        return []
+    if flow.names[j] not in PASSES:
+        return []
+    parts = [makers(flow, x, found) for x in made]
+    return [i for part in parts for i in part] if all(parts) else []
+
+
+def module_of_step(flow: Flow, at: int) -> str:
+    """Name the module of a step."""
+    return flow.steps[at].visit.path or "the model"
