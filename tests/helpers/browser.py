@@ -63,7 +63,7 @@ class View:
 
     def look(self, scheme: str, width: int) -> None:
         """Show the page in light or dark, on a window of a width."""
-        self.page.emulate_media(color_scheme=scheme)
+        self.page.emulate_media(media="null", color_scheme=scheme)
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.locator(f"html[data-theme={scheme}]").wait_for()
         self.ready()
@@ -88,12 +88,10 @@ def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:
 
 
 def open_page(reader: BrowserContext, page: str) -> View:
-    """Open a page of the book and wait until it stands, laid out to its end
-    as for one who has read it."""
+    """Open a page of the book and wait until it stands."""
     view = View(reader.new_page())
     listen(view)
     view.page.goto(f"{HTML.as_uri()}/{page}")
-    view.page.evaluate("document.documentElement.removeAttribute('data-at')")
     view.ready()
     return view
 
