@@ -87,9 +87,13 @@ def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:
     )
 
 
-def open_page(reader: BrowserContext, page: str) -> View:
+def open_page(
+    reader: BrowserContext, page: str, scheme="light", width=DESK
+) -> View:
     """Open a page of the book and wait until it stands."""
     view = View(reader.new_page())
+    view.page.emulate_media(color_scheme=scheme)
+    view.page.set_viewport_size({"width": width, "height": 900})
     listen(view)
     view.page.goto(f"{HTML.as_uri()}/{page}")
     view.ready()
