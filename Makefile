@@ -7,10 +7,10 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 # Where our packages are found, by tools that import them.
 HERE := PYTHONPATH=.:chapters
 
-.PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
-  zoo lint format notebooks transformer corpus results bench font picture poster \
-  weights sizes atlas atlas-poster preview prints reached repository version \
-  dist release browser answers alarm clean
+.PHONY: help book links weblinks pdf test full check colab cpus nightly \
+  sphinx extras zoo lint format notebooks transformer corpus results bench \
+  font picture poster weights sizes atlas atlas-poster preview prints reached \
+  repository version dist release browser answers alarm clean
 
 help:
 	@echo "make book       build the HTML book in _build/html"
@@ -116,6 +116,22 @@ nightly:
 	@$(ONE) _build/newest/bin/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -m "not full" -n 2 --dist loadfile -q
 	@$(ONE) $(HERE) _build/newest/bin/python book/_tools/atlas.py moved
+
+# The pages with the newest Sphinx and theme. Jupyter Book would hold both
+# back, so only its reading of _config.yml is taken, without what it asks for.
+PLAIN := s/^([a-z][a-z0-9_-]*)==.*/\1/; /^jupyter-book$$/d; /^[a-z]/p
+sphinx:
+	@"$(PYTHON)" -m venv --clear _build/sphinx
+	@sed -nE '$(PLAIN)' book/requirements.txt | xargs \
+	  _build/sphinx/bin/python -m pip install -q click jsonschema pybtex \
+	    linkify-it-py sphinx-comments sphinx-copybutton sphinx-external-toc
+	@_build/sphinx/bin/python -m pip install -q --no-deps 'jupyter-book<2' \
+	  sphinx-jupyterbook-latex sphinx-multitoc-numbering
+	@_build/sphinx/bin/python -m pip list
+	@trap 'rm -f conf.py' EXIT; \
+	  _build/sphinx/bin/jupyter-book config sphinx . && \
+	  PYTHONPATH=book/_ext _build/sphinx/bin/python -m sphinx -q -W -n \
+	    --keep-going . _build/sphinx/html
 
 # EXTRAS="alone bert" tries these alone.
 extras:

@@ -37,17 +37,19 @@ def reader(browser):
 
 
 @pytest.fixture
-def visit(browser):
-    """Open a page as a new reader, who may change it."""
-    readers = []
+def visit(reader):
+    """Open a page for somebody who may change it: what a page keeps of a
+    reader is forgotten afterwards."""
+    views = []
 
     def visit(page, *look):
-        readers.append(new_reader(browser, *look))
-        return open_page(readers[-1], page)
+        views.append(open_page(reader, page, *look))
+        return views[-1]
 
     yield visit
-    for reader in readers:
-        reader.close()
+    for view in views:
+        view.page.evaluate("localStorage.clear()")
+        view.page.close()
 
 
 @pytest.fixture(scope="module")

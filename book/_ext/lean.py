@@ -54,9 +54,11 @@ STYLE_SHEET = re.compile(
     r'<link\b(?=[^>]*\brel="stylesheet")[^>]*?\bhref="([^"?]*)[^>]*>\s*'
 )
 IMPORT = re.compile(r'@import "([^"]*)";')
-# The theme lays out a whole page to see what scrolls; book.js asks less.
-TAB_STOPS = (
-    ',"complete"===document.readyState?O():window.addEventListener("load",O)'
+# The theme lays out a whole page to see what scrolls; book.js asks less. What
+# the function is called is another matter in each version.
+TAB_STOPS = re.compile(
+    r',"complete"===document\.readyState\?(\w+)\(\)'
+    r':window\.addEventListener\("load",\1\)'
 )
 WORD = re.compile(r"[\w-]+")
 CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
@@ -238,8 +240,7 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
         text = with_one_sheet(page.read_text("utf8"), page.parent)
         page.write_text(text, "utf8")
     theme = static / "scripts/pydata-sphinx-theme.js"
-    before, after = theme.read_text("utf8").split(TAB_STOPS)
-    theme.write_text(before + after, "utf8")
+    theme.write_text(TAB_STOPS.sub("", theme.read_text("utf8")), "utf8")
 
 
 def setup(app: Sphinx) -> dict:

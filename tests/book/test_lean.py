@@ -5,6 +5,9 @@ import re
 
 import formulas
 import lean
+import pytest
+
+from tests.helpers.browser import HTML
 
 SCRIPT = (
     'bars:[448,512,["navicon"],"f0c9","M0 9"],'
@@ -67,6 +70,21 @@ def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
     words = lean.words_used(tmp_path)
     assert {"one", "two-b", "five", "six"} <= words
     assert "three" not in words
+
+
+@pytest.mark.parametrize("name", ["O", "I"])  # in the themes of 1.2 and 1.4
+def test_what_scrolls_is_asked_by_the_book_and_not_by_the_theme(name):
+    start = f'"complete"===document.readyState?{name}():'
+    start += f'window.addEventListener("load",{name})'
+    assert lean.TAB_STOPS.sub("", f"close()),{start}}})();") == "close())})();"
+
+
+@pytest.mark.full
+def test_in_the_built_book_the_theme_does_not_ask():
+    theme = HTML / "_static" / "scripts" / "pydata-sphinx-theme.js"
+    script = theme.read_text("utf8")
+    assert "tabIndex=" in script
+    assert '"load"' not in script
 
 
 PAGE = """<head><meta charset="utf-8" /><meta name="viewport" content="a">

@@ -173,7 +173,7 @@ def short(monkeypatch):
         monkeypatch.setitem(TASKS, name, task._replace(recipe=few))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_both_runs_go_from_one_end_to_the_other(short):
     found, kept = left_out.left_out(), stored("left_out")
     for task, parts in kept["tasks"].items():

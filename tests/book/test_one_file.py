@@ -240,6 +240,7 @@ def test_every_part_gives_the_modules_numbers_with_its_weights():
     assert {x for x in PARTS if inspect.isclass(getattr(mine(), x))} <= kinds
 
 
+@pytest.mark.full
 def test_the_test_set_is_translated_with_the_very_same_words():
     kept, (model, english, nepali) = trained_translator(), mine().load(WEIGHTS)
     sentences = [sentence for sentence, _ in english_nepali("test")]
@@ -254,6 +255,7 @@ def test_the_test_set_is_translated_with_the_very_same_words():
     assert own == theirs
 
 
+@pytest.mark.full
 def test_the_file_runs_alone_prints_its_shapes_and_translates(tmp_path):
     for file in ONE_FILE, WEIGHTS:
         shutil.copy(file, tmp_path)

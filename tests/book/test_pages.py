@@ -1,5 +1,7 @@
-"""Every page of the built book in a browser, in every look: offline, whole,
-readable, usable by all; and what a reader does with a chapter."""
+"""Every page of the built book, visited once in a browser and asked all there
+is to ask: in every look, offline, whole, readable, usable by all; on paper;
+and what a reader does with a chapter. A page of each kind is visited by
+`make test`, all others by `make full`."""
 
 import base64
 import gzip
@@ -7,12 +9,14 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pdf
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.helpers.browser import (
     CHAPTERS,
     DESK,
+    NO_BOOK,
     PAGES,
     SITE,
     View,
@@ -22,19 +26,40 @@ from tests.helpers.browser import (
     open_page,
     served,
 )
-from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
+from tests.helpers.looking import FAULTS, PALE, faults, faults_of_look
+from tests.helpers.paper import paper_faults, printed_page
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.full
-
+KINDS = {
+    "404.html",
+    "book/intro.html",
+    "book/play.html",
+    "chapters/08_softmax_and_output.html",
+    "chapters/exercises/06_scores.html",
+}
+VISITS = [
+    pytest.param(
+        page, marks=pytest.mark.slow if page in KINDS else pytest.mark.full
+    )
+    for page in PAGES
+]
+full = pytest.mark.full
 FONT = "Noto Sans Devanagari"
 NEPALI = re.compile("[\u0900-\u0963\u0966-\u097f]")
 each_chapter = pytest.mark.parametrize(
-    "opened", CHAPTERS, indirect=True, scope="module"
+    "opened",
+    [visit for visit in VISITS if visit.values[0] in CHAPTERS],
+    indirect=True,
+    scope="module",
 )
 
 
-@pytest.fixture(scope="module", params=PAGES)
+def test_the_book_is_built():
+    assert PAGES, NO_BOOK
+    assert {*PAGES} >= KINDS
+
+
+@pytest.fixture(scope="module", params=VISITS)
 def opened(reader, request):
     """Every page, loaded once; the last tests work its switches."""
     view = open_page(reader, request.param)
@@ -45,12 +70,13 @@ def opened(reader, request):
 
 def test_a_page_has_no_fault(opened):
     """Each fault is said, with its name and the part that has it."""
-    found = faults(opened)
-    assert not found, "\n\n".join([opened.page.url, *found])
+    found_faults = faults(opened)
+    assert not found_faults, "\n\n".join([opened.page.url, *found_faults])
 
 
 BROKEN = """
 <h1 style="width: 300px">narrow</h1>
+<section style="width: 200px">squeezed</section>
 <div style="width: 2000px">wide</div>
 <pre style="width: 2em; overflow: hidden"><b>wide</b></pre>
 <pre style="width: 3em"><span class="hang"><span class="n">long name</span>
@@ -58,7 +84,7 @@ BROKEN = """
 <p class="math">x + 1</p>
 <p style="line-height: 1.2">थिएन</p>
 <svg><path class="missing"></svg>
-<svg class="figure"></svg>
+<svg class="figure" style="mix-blend-mode: normal; background: white"></svg>
 <svg class="figure" data-panels='[{
     "name": "narrow", "values": ["1;2"], "drawing": 0, "box": [0, 0, 27, 20]
 }]'><svg class="panel"><text y="9" font-size="10">small</text></svg></svg>
@@ -72,6 +98,7 @@ RULES = ["color-contrast", "image-alt", "label-content-name-mismatch"]
 RULES += ['class="pale"']
 
 
+@pytest.mark.slow
 def test_each_fault_is_found_by_its_name(visit):
     page = visit("book/errata.html").page
     page.locator("article").evaluate("(a, html) => a.innerHTML = html", BROKEN)
@@ -79,9 +106,9 @@ def test_each_fault_is_found_by_its_name(visit):
     header.evaluate(
         "header => header.innerHTML = '<button aria-label=no>go</button>'"
     )
-    found = "\n".join([*seen_now(page), *obstacles(page, "light")])
-    missed = [name for name in (*FAULTS, *RULES) if name not in found]
-    assert not missed, found
+    said = "\n".join(faults_of_look(page, "light", DESK))
+    missed = [name for name in (*FAULTS, PALE, *RULES) if name not in said]
+    assert not missed, said
 
 
 def weight(view: View) -> int:
@@ -131,6 +158,12 @@ def test_nepali_is_drawn_with_the_font_of_the_book(opened):
     assert [used for used in fonts if (FONT, True) not in used] == []
 
 
+def test_a_page_is_whole_on_paper(opened):
+    found_faults = paper_faults(opened)
+    assert not found_faults, "\n\n".join([opened.page.url, *found_faults])
+
+
+@full
 def test_on_a_site_the_fonts_are_asked_for_at_once(browser):
     reader = new_reader(browser)
     reader.route("**/*", served)
@@ -148,6 +181,7 @@ def test_on_a_site_the_fonts_are_asked_for_at_once(browser):
     reader.close()
 
 
+@full
 def test_the_web_font_draws_what_the_font_of_the_figures_draws(visit):
     """The one is made of the other: `make font`."""
     whole = ROOT / "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
@@ -198,3 +232,24 @@ def test_every_shape_that_a_chapter_asks_for_is_right(opened):
         form.locator("input").fill(sizes)
         form.locator("input").press("Enter")
         expect(form.get_by_role("status")).to_contain_text("Right: ")
+
+
+@full
+def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
+    dark, light = (
+        printed_page(visit(CHAPTERS[6], s)) for s in ("dark", "light")
+    )
+    drawn = [
+        [p.get_contents().get_data() for p in b.pages] for b in (dark, light)
+    ]
+    assert drawn[0] == drawn[1]
+    text = " ".join(sheet.extract_text() for sheet in light.pages)
+    assert list(pdf.cut_figures(light)) == []
+    assert "Show the setup" not in text
+
+
+@full
+def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
+    page = visit(CHAPTERS[6], "dark").page
+    page.pdf()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

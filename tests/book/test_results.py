@@ -63,10 +63,10 @@ def test_nanogpts_rate_climbs_100_steps_and_falls_to_a_tenth():
     assert rates[-1] == pytest.approx(0.1, rel=1e-3)
 
 
-@pytest.mark.slow
 def test_the_loss_by_position_is_that_of_each_label_alone():
     torch.manual_seed(0)
-    model = DecoderOnly(replace(char_lm, vocab_size=7, max_len=9)).eval()
+    sizes = {"vocab_size": 7, "max_len": 9, "d_model": 12, "d_ff": 48}
+    model = DecoderOnly(replace(char_lm, **sizes)).eval()
     data = Windows(torch.randint(7, (30,)), 9)
     losses = torch.zeros(9, len(data))
     with torch.no_grad():
@@ -134,6 +134,7 @@ def test_a_verb_and_its_form_are_told_apart(word, what):
     assert mistake(word, "देख्यौँ", {"देख", "भेट", "चिन"}) == what
 
 
+@pytest.mark.full
 def test_from_each_seed_a_head_of_cross_attention_asks_which_verb():
     kept = stored("head_jobs")
     assert kept["1"] == jobs_of(trained_translator().model)

@@ -63,7 +63,7 @@ def sheet() -> pypdf.PdfReader:
     return pypdf.PdfReader(stored_pictures.POSTER)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_poster_is_drawn_by_the_code_and_the_model_as_they_are(sheet):
     now = stored_pictures.poster_digest(stored_pictures.draw_poster())
     assert sheet.metadata["/Keywords"] == now, "run `make poster`"

@@ -121,7 +121,9 @@ def same_steps(theirs: dict, ours: dict[str, Tensor]) -> None:
         )
 
 
-@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize(
+    "fresh", [False, pytest.param(True, marks=pytest.mark.full)]
+)
 def test_every_number_of_every_step_is_pytorchs(fresh):
     kept = trained_translator().model
     model = seeded_model(EncoderDecoder, kept.config, 1) if fresh else kept
@@ -206,6 +208,7 @@ def test_five_bugs_of_the_page_change_none_of_612_translations():
     ]
 
 
+@pytest.mark.full
 def test_the_page_has_the_weights_that_ship():
     stored = weights.WEIGHTS_FILE.read_text("utf8")
     now = weights.json_text(trained_translator()) + "\n"
@@ -261,29 +264,37 @@ def lit() -> dict[str, dict[str, str]]:
     return asked(planted=True)
 
 
+def test_the_right_model_lights_no_lamp():
+    assert asked() == {"": {}}
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("start", [0, 200, 400])
-def test_the_right_model_lights_no_lamp(start):
+def test_it_lights_none_with_other_sentences(start):
     data = first_rows("test", start + 2)
     given = {"src": data.src[-2:].tolist(), "tgt": data.tgt[-2:].tolist()}
-    assert asked() == asked(**given) == {"": {}}
+    assert asked(**given) == {"": {}}
 
 
+@pytest.mark.full
 def test_lamps_are_lit_where_python_finds_the_same_and_nowhere_else():
     names = {*answer(FILES, NAMES, None)}
-    found = stored_catches().found
+    catches = stored_catches().found
     src, tgt = (ids.tolist() for ids in running_example()[:2])
     lit = asked(planted=True, src=src, tgt=tgt)
     ours = {(bug, name) for bug in lit for name in lit[bug]}
-    theirs = {(bug, name) for bug in lit for name in names & {*found[bug]}}
+    theirs = {(bug, name) for bug in lit for name in names & {*catches[bug]}}
     assert ours - theirs == MORE
     assert theirs - ours == LESS
 
 
+@pytest.mark.full
 def test_every_bug_lights_a_lamp_on_the_page(lit):
     assert len(lit) > 35
     assert all(lit.values())
 
 
+@pytest.mark.full
 def test_a_lamp_says_numbers_of_what_it_noticed(lit):
     said = lit["no_causal_mask"]["causality"]
     assert said.startswith("With other words from position 1 on, the scores")

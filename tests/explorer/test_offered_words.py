@@ -38,6 +38,7 @@ def test_a_word_is_offered_where_it_makes_a_sentence():
             assert set(known) <= set(following[place])
 
 
+@pytest.mark.full
 def test_all_sentences_of_the_corpus_are_known_and_no_others():
     every = weights.grammar_sentences()
     parts = [english_nepali(part) for part in ("train", "valid", "test")]
@@ -72,6 +73,7 @@ def turned_round() -> dict[tuple[str, ...], tuple[str, ...]]:
     return found
 
 
+@pytest.mark.full
 def test_two_change_places_in_every_sentence_that_allows_it():
     every, found = weights.grammar_sentences(), turned_round()
     given = {"grammar": GIVEN["grammar"], "sentences": sorted(every)}

@@ -75,21 +75,13 @@ def test_a_model_of_the_atlas_is_fetched_when_it_is_asked_for(visit):
     expect(visit(PAGE).page.locator(asked)).to_have_count(0)
 
 
-@pytest.mark.parametrize("name", ["encoder.blocks", "model.layers"])
-def test_a_button_of_the_page_opens_the_part_that_it_speaks_of(visit, name):
+def test_a_button_of_the_page_opens_the_part_that_it_speaks_of(visit):
     page = visit(PAGE).page
     expect(total(page, "Parameters")).to_contain_text("44,312,696")
-    page.locator(f'button[data-open="{name}"]').click()
-    fold = page.locator("#resize details", has_text=f"{name} ×")
-    expect(fold).to_have_attribute("open", "")
-
-
-def test_a_preset_that_there_is_not_is_told(visit):
-    page = visit(f"{PAGE}#preset=constructor").page
-    expect(part(page, "error")).to_have_text(
-        "There is no preset constructor. This is paper_base."
-    )
-    assert page.get_by_label("Preset").input_value() == "paper_base"
+    for name in "encoder.blocks", "model.layers":
+        page.locator(f'button[data-open="{name}"]').click()
+        fold = page.locator("#resize details", has_text=f"{name} ×")
+        expect(fold).to_have_attribute("open", "")
 
 
 def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):

@@ -63,7 +63,7 @@ class View:
 
     def look(self, scheme: str, width: int) -> None:
         """Show the page in light or dark, on a window of a width."""
-        self.page.emulate_media(color_scheme=scheme)
+        self.page.emulate_media(media="null", color_scheme=scheme)
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.locator(f"html[data-theme={scheme}]").wait_for()
         self.ready()
@@ -87,13 +87,15 @@ def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:
     )
 
 
-def open_page(reader: BrowserContext, page: str) -> View:
-    """Open a page of the book and wait until it stands, laid out to its end
-    as for one who has read it."""
+def open_page(
+    reader: BrowserContext, page: str, scheme="light", width=DESK
+) -> View:
+    """Open a page of the book and wait until it stands."""
     view = View(reader.new_page())
+    view.page.emulate_media(color_scheme=scheme)
+    view.page.set_viewport_size({"width": width, "height": 900})
     listen(view)
     view.page.goto(f"{HTML.as_uri()}/{page}")
-    view.page.evaluate("document.documentElement.removeAttribute('data-at')")
     view.ready()
     return view
 

@@ -1,9 +1,13 @@
 """What can be wrong with a page as it is shown: each fault has a name, and
 is found together with the parts of the page that have it."""
 
+import io
 import json
+from collections.abc import Iterator
 
+import numpy as np
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Error, Page
 
 from tests.helpers.browser import DESK, PHONE, SMALL, View
@@ -24,6 +28,13 @@ FAULTS = {
     "a column of text has no room for pictures": """() => all("article h1")
         .filter(title => title.offsetWidth < Math.min(690, innerWidth - 32))
         .map(title => `${title.offsetWidth} of ${innerWidth} pixels`)""",
+    "a section is narrower than its article": """() => {
+        const wide = document.querySelector("article h1")?.offsetWidth;
+        return all("article section")
+            .filter(section => section.checkVisibility())
+            .filter(section => section.offsetWidth < wide - 1)
+            .map(({ id, offsetWidth }) => `${id}, ${offsetWidth} of ${wide}`);
+    }""",
     "a formula is not typeset": """() => all(".math")
         .filter(formula => !formula.querySelector("math")?.clientHeight
             || /[\\\\&]/.test(formula.textContent))
@@ -121,13 +132,18 @@ MARK = """known => {
     }
     return [...seen];
 }"""
+PALE = "a figure stands on another ground than the page"
 PASSED: set[str] = set()
 ONE_OF_A_LOOK = """() => axe.configure({ rules: [
     { id: "color-contrast", selector: "[data-first]" },
     { id: "link-in-text-block", selector: "a[href][data-first]:not([role])" },
 ] })"""
-# The width changes once: a page takes a moment to settle after it.
-LOOKS = (("light", PHONE), ("dark", PHONE), ("dark", DESK), ("light", DESK))
+TABLET, WIDE = 820, 1920
+# The width changes five times: a page takes a moment to settle after it.
+LOOKS = (
+    *(("light", SMALL), ("light", PHONE), ("dark", PHONE), ("dark", DESK)),
+    *(("light", DESK), ("light", TABLET), ("light", WIDE)),
+)
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
 # A figure is one image to axe, and has faults of its own above; and of code,
@@ -155,27 +171,54 @@ RUN = """async options => {
 
 
 def faults(view: View) -> list[str]:
-    """All that is wrong with a page in both schemes, on a phone and on a
-    desk; each fault with its name, its look and the parts that have it."""
-    found = [f"it asks the network: {url}" for url in view.outside()]
-    found += view.problems
-    view.look("light", SMALL)
-    if wide := view.page.evaluate(FIND)["the page scrolls sideways"]:
-        found.append(f"light, at {SMALL}: the page scrolls sideways: {wide}")
+    """All that is wrong with a page in both schemes and at each width; each
+    fault with its name, its look and the parts that have it."""
+    faults = [f"it asks the network: {url}" for url in view.outside()]
+    faults += view.problems
     for scheme, width in LOOKS:
         view.look(scheme, width)
-        seen = [*seen_now(view.page), *obstacles(view.page, scheme)]
-        found += [f"{scheme}, at {width}: {fault}" for fault in seen]
-    return found
+        faults += [
+            f"{scheme}, at {width}: {fault}"
+            for fault in faults_of_look(view.page, scheme, width)
+        ]
+    return faults
+
+
+def faults_of_look(page: Page, scheme: str, width: int) -> list[str]:
+    """The faults of a page in a look: what axe finds, on a phone and on a
+    desk; at 400 % code may break anywhere, and a page be one column."""
+    if width == SMALL:
+        wide = page.evaluate(FIND)["the page scrolls sideways"]
+        return [f"the page scrolls sideways: {part}" for part in wide]
+    faults = [*seen_now(page)]
+    if width in (PHONE, DESK):
+        faults += obstacles(page, scheme)
+    if (scheme, width) == ("light", DESK):
+        faults += [f"{PALE}: {ground}" for ground in pale_figures(page)]
+    return faults
 
 
 def seen_now(page: Page) -> list[str]:
     """The faults of a page as it stands."""
-    found = page.evaluate(FIND)
-    found["the keyboard cannot reach what scrolls"] = unreachable(page)
+    by_name = page.evaluate(FIND)
+    by_name["the keyboard cannot reach what scrolls"] = unreachable(page)
     return [
-        f"{name}: {part}" for name, parts in found.items() for part in parts
+        f"{name}: {part}" for name, parts in by_name.items() for part in parts
     ]
+
+
+def pale_figures(page: Page) -> Iterator[str]:
+    """The figures whose ground is not that of the page around them, by the
+    colours on both sides of their upper left corner."""
+    for figure in page.locator("article .figure:visible").all():
+        figure.scroll_into_view_if_needed()
+        box = figure.bounding_box()
+        clip = {"x": box["x"] - 4, "y": box["y"] + 2, "width": 8, "height": 1}
+        picture = Image.open(io.BytesIO(page.screenshot(clip=clip)))
+        row = np.asarray(picture.convert("RGB")).astype(int)[0]
+        if abs(row[0] - row[-1]).max() > 2:
+            label = figure.get_attribute("aria-label")
+            yield f"{row[-1]} in {row[0]}: {label}"
 
 
 def unreachable(page: Page) -> list[str]:
@@ -209,12 +252,12 @@ def obstacles(page: Page, scheme: str) -> list[str]:
     options |= (
         {"runOnly": COLOURS} if scheme == "dark" else {"rules": more(page)}
     )
-    found = page.evaluate(RUN, options)
-    if not any(rule["id"] in COLOURS for rule in found):
+    violations = page.evaluate(RUN, options)
+    if not any(rule["id"] in COLOURS for rule in violations):
         PASSED.update(looks)
     return [
         f"{rule['help']} ({rule['id']}): {node['html']}: "
         + " ".join(node["failureSummary"].split())
-        for rule in found
+        for rule in violations
         for node in rule["nodes"]
     ]

@@ -72,7 +72,7 @@ def test_the_fixture_fails_with_what_is_broken(tmp_path):
     assert "model               ✗ broken      The model does not run" in said
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_run_that_does_not_use_it_imports_no_torch(tmp_path):
     assert "1 passed" in run_tests(tmp_path, PLAIN)
 

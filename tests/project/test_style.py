@@ -3,6 +3,7 @@
 import ast
 import inspect
 import sys
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -164,11 +165,16 @@ def test_the_hooks_are_a_file_of_plain_pytorch():
     assert [type(x) for x in outside] == [ast.FunctionDef], "when asked for"
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf8"))
+
+
 def lengths(kind: type, files: list[Path] = FILES) -> list[int]:
     """How many lines each function or class takes, docstrings apart."""
     found = []
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf8"))):
+        for node in ast.walk(parsed(file)):
             if isinstance(node, kind):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 first = body[0].lineno if body else node.end_lineno

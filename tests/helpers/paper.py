@@ -1,16 +1,14 @@
-"""Each page as a browser prints it: light, whole, and nothing empty."""
+"""What can be wrong with a page as a browser prints it: it is too large for
+the paper, cut, of no use there, or has holes."""
 
 import io
 from collections.abc import Iterator
 
 import pdf
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from pypdf import PageObject, PdfReader
 
-from tests.helpers.browser import CHAPTERS, PAGES, View, open_page
-
-pytestmark = pytest.mark.full
+from tests.helpers.browser import View
 
 MARGIN = 16  # millimetres, as book.css has it
 WIDE, HIGH = 210 - 2 * MARGIN, 279 - 2 * MARGIN  # what A4 and Letter have
@@ -32,24 +30,22 @@ MAY_BREAK = """() => [...document.querySelectorAll("svg, img, tr, .math")]
     .map(part => part.outerHTML.slice(0, 200))"""
 
 
-def printed(view: View) -> PdfReader:
+def printed_page(view: View) -> PdfReader:
     """A page as its reader prints it, with all that folds closed."""
-    close = "all => all.forEach(one => one.open = false)"
+    close = "all => all.forEach(fold => fold.open = false)"
     view.page.eval_on_selector_all("article details", close)
     paper = {"format": "A4", "print_background": True, "tagged": True}
     return PdfReader(io.BytesIO(view.page.pdf(**paper)))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_on_paper(reader, name):
-    view = open_page(reader, name)
-    sheets = printed(view).pages
-    found = [*unlike_paper(view.page)]
+def paper_faults(view: View) -> list[str]:
+    """All that is wrong with a page on paper; each fault with its sheet."""
+    sheets = printed_page(view).pages
+    faults = [*unlike_paper(view.page)]
     for number, sheet in enumerate(sheets, 1):
         is_last = number == len(sheets)
-        found += [f"page {number}: {x}" for x in gaps(sheet, is_last)]
-    view.page.close()
-    assert not found, "\n\n".join([name, *found])
+        faults += [f"page {number}: {x}" for x in gaps(sheet, is_last)]
+    return faults
 
 
 def unlike_paper(page: Page) -> Iterator[str]:
@@ -112,20 +108,3 @@ def on_sheet(now: list[float], x: float, y: float) -> Place:
     """Lead a place through the matrix that stands: to points of the sheet."""
     a, b, c, d, e, f = now
     return a * x + c * y + e, b * x + d * y + f
-
-
-def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
-    dark, light = (printed(visit(CHAPTERS[6], s)) for s in ("dark", "light"))
-    drawn = [
-        [p.get_contents().get_data() for p in b.pages] for b in (dark, light)
-    ]
-    assert drawn[0] == drawn[1]
-    text = " ".join(sheet.extract_text() for sheet in light.pages)
-    assert list(pdf.cut_figures(light)) == []
-    assert "Show the setup" not in text
-
-
-def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
-    page = visit(CHAPTERS[6], "dark").page
-    page.pdf()
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
