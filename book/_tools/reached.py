@@ -15,17 +15,17 @@ from coverage import Coverage
 from nbclient import NotebookClient
 from packages import ROOT
 
-TEXTS = ROOT / "tformer_lite" / "example" / "texts"
+CORPUS = ROOT / "tformer_lite" / "example" / "texts"
 # On short texts that have the names in the commands.
-FILES = {
+SHORT_TEXTS = {
     "pairs.tsv": "train.tsv",
     "book.txt": "book.txt",
     "my.txt": "book.txt",
 }
 COMMAND = re.compile(r"^python( -m tformer_lite .*)", re.MULTILINE)
 SETTINGS = "[run]\nsource_pkgs = tformer_lite\nparallel = true\ndata_file = "
-BEGIN = "import coverage; coverage.process_startup()"  # in each kernel
-END = "import coverage; coverage.Coverage.current().save()"
+WATCH = "import coverage; coverage.process_startup()"  # in each kernel
+SAVE = "import coverage; coverage.Coverage.current().save()"
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
         settings.write_text(f"{SETTINGS}{folder}/data", "utf8")
         startup = Path(folder, "profile_default", "startup", "first.py")
         startup.parent.mkdir(parents=True)
-        startup.write_text(BEGIN, "utf8")
+        startup.write_text(WATCH, "utf8")
         os.environ |= {"IPYTHONDIR": folder, "PYTHONPATH": str(ROOT)}
         os.environ["COVERAGE_PROCESS_START"] = str(settings)
         for file in sorted((ROOT / "chapters").rglob("*.ipynb")):
@@ -49,7 +49,7 @@ def run_notebook(file: Path) -> None:
     """Run all cells; an exercise that nobody has answered may fail."""
     print(f"running {file.relative_to(ROOT)}", flush=True)
     notebook = nbformat.read(file, 4)
-    notebook.cells.append(nbformat.v4.new_code_cell(END))
+    notebook.cells.append(nbformat.v4.new_code_cell(SAVE))
     place = {"metadata": {"path": str(file.parent)}}
     options = {"timeout": None, "allow_errors": True, "resources": place}
     NotebookClient(notebook, **options).execute()
@@ -59,8 +59,8 @@ def run_commands(page: str, settings: Path) -> None:
     """Run the commands that a page shows, in an empty folder."""
     watched = f"{sys.executable} -m coverage run --rcfile={settings}"
     with TemporaryDirectory() as folder, chdir(folder):
-        for name, source in FILES.items():
-            lines = (TEXTS / source).read_text("utf8").splitlines()[:99]
+        for name, source in SHORT_TEXTS.items():
+            lines = (CORPUS / source).read_text("utf8").splitlines()[:99]
             Path(name).write_text("\n".join(lines), "utf8")
         for words in COMMAND.findall(page):
             subprocess.run(watched + words, shell=True, check=True)
