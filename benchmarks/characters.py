@@ -25,7 +25,11 @@ from tformer_lite import (
     train,
 )
 from tformer_lite.model.modes import evaluating
-from tformer_lite.training.options import AS_IN_SOURCE, changed, writer_for
+from tformer_lite.training.options import (
+    AS_IN_SOURCE,
+    with_options,
+    writer_for,
+)
 from tformer_lite.training.recipe import cosine
 
 LENGTH = 6000  # characters of the book: source 002's text is short, too
@@ -67,7 +71,7 @@ def source_002(
     text = book_text()[:LENGTH]
     tokenizer = CharTokenizer(text)
     data, valid = split_text(tokenizer.encode(text), BLOCK)
-    recipe = changed(Recipe(steps=1, patience=patience), AS_IN_SOURCE)
+    recipe = with_options(Recipe(steps=1, patience=patience), AS_IN_SOURCE)
     epoch = math.ceil(len(data) / recipe.batch_size)
     recipe = replace(recipe, steps=EPOCHS * epoch, every=epoch, seed=seed)
     torch.manual_seed(seed)
@@ -156,7 +160,7 @@ def nano(config: Config, recipe: Recipe) -> Trainer:
 
 def ours(config: Config, recipe: Recipe, **changes) -> Trainer:
     """Build and start a model as `train char` does for the book's text, but
-    with the size and the batches of another, and some options changed."""
+    with the size and the batches of another, and some options with_options."""
     sizes = {
         "num_layers": config.n_layers,
         "d_model": config.d_model,
@@ -164,8 +168,8 @@ def ours(config: Config, recipe: Recipe, **changes) -> Trainer:
         "batch_size": recipe.batch_size,
     }
     options = writer_for(len(book_text()) * 9 // 10, sizes | changes)
-    model = DecoderOnly(changed(config, options))
-    return Trainer(model, changed(recipe, options))
+    model = DecoderOnly(with_options(config, options))
+    return Trainer(model, with_options(recipe, options))
 
 
 def ours_started_small(config: Config, recipe: Recipe) -> Trainer:

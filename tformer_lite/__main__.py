@@ -31,8 +31,8 @@ OPTIONS: dict[str, tuple[type, str]] = {
     "num_samples": (int, "texts to write"),
     "preset": (str, "tiny_translator, building_blocks, char_lm, paper_base"),
 }
-LEARNING = list(OPTIONS)[2:13]
-TEXTS = list(OPTIONS)[13:17]
+FOR_TRAINING = list(OPTIONS)[2:13]
+WINDOWS = list(OPTIONS)[13:17]
 WRITER = "tiny_transformer.pt"
 # What each command does, the word that it reads, how often that may stand
 # there, and its options: what they are unless typed. The file that a training
@@ -50,13 +50,13 @@ COMMANDS: dict[str, Command] = {
         "tab, and its translation",
         "file",
         None,
-        {"save_path": "translator.pt", **dict.fromkeys(LEARNING)},
+        {"save_path": "translator.pt", **dict.fromkeys(FOR_TRAINING)},
     ),
     "train char": (
         "train a model that writes character by character, on a text",
         "file",
         None,
-        {"save_path": WRITER, **dict.fromkeys(LEARNING + TEXTS)},
+        {"save_path": WRITER, **dict.fromkeys(FOR_TRAINING + WINDOWS)},
     ),
     "generate": (
         "write more of a text, with a model of `train char`; without a "
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = command_line().parse_args(argv)
     commands = import_module("tformer_lite.commands")  # --help needs no torch
     try:
-        commands.COMMANDS[args.command](args)
+        commands.FUNCTIONS[args.command](args)
     except KeyboardInterrupt as stop:
         return complain(str(stop) or "stopped", 130)
     except OSError as error:

@@ -12,7 +12,7 @@ from unicodedata import normalize
 import torch
 from tqdm import tqdm
 
-import tformer_lite as lite
+from tformer_lite import public as lite
 from tformer_lite.example.running import (
     running_dims,
     seeded_model,
@@ -25,15 +25,15 @@ from tformer_lite.training.options import (
     AS_IN_SOURCE,
     TRANSLATOR,
     Options,
-    changed,
     recipe_for,
     size_for,
+    with_options,
     writer_for,
 )
 
 VOCABULARY = 4096  # words of a language, specials included, at most
 PRESETS = "tiny_translator", "building_blocks", "char_lm", "paper_base"
-TESTED, SAMPLES = 100, 3  # sentences to translate in the end, and to show
+TEST_SIZE, SAMPLES = 100, 3  # sentences to translate in the end, and to show
 
 
 # --- To train -------------------------------------------------------------
@@ -45,18 +45,21 @@ def train_char(args: Namespace) -> None:
     length, typed = int(len(text) * share), typed_in(args)
     usual = AS_IN_SOURCE if args.as_in_source else writer_for(length, typed)
     options = usual | typed
-    start = unfinished(args, lite.DecoderOnly) or new_writer(options, text)
+    start = earlier_checkpoint(args, lite.DecoderOnly)
+    start = start or new_writer(options, text)
     tokenizer, size = start.tokenizers[0], start.block_size or 0
     data, rest = lite.split_text(tokenizer.encode(text), size, share)
     letters = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
     print(f"Loaded corpus with {letters}")
     rows = size_for(length)[-1] * length // size
     recipe = recipe_for(options, len(data), rows)
-    best = trained(args, start, recipe, data, lite.Chunks(rest.ids, size))
+    valid = lite.Chunks(rest.ids, size)
+    trainer = trainer_for(args, start, recipe)
+    best = best_of_training(trainer, Path(args.save_path), data, valid)
     prompt = "amar" if args.as_in_source else text.split("\n")[0][:20]
     print(f"\n==== Demo generation ====\nPrompt: {prompt}")
     if tokenizer.known(prompt):
-        print(f"Generated: {written(best, prompt, 100, lite.Sampler())}")
+        print(f"Generated: {text_after(best, prompt, 100, lite.Sampler())}")
 
 
 def new_writer(options: Options, text: str) -> lite.Checkpoint:
@@ -64,7 +67,7 @@ def new_writer(options: Options, text: str) -> lite.Checkpoint:
     tokenizer, size = lite.CharTokenizer(text), options["block_size"]
     usual = lite.Config(vocab_size=1, max_len=size, bias=False)
     base = lite.char_lm if options["as_in_source"] else usual
-    config = changed(replace(base, vocab_size=len(tokenizer)), options)
+    config = with_options(replace(base, vocab_size=len(tokenizer)), options)
     if size > config.max_len:
         raise ValueError(
             f"--block_size {size} is more than --max_seq_len {config.max_len}:"
@@ -79,7 +82,7 @@ def train_translate(args: Namespace) -> None:
     pairs = [*dict.fromkeys(lite.read_pairs(args.file))]
     check_columns(args.file, pairs)
     options = TRANSLATOR | typed_in(args)
-    start = unfinished(args, lite.EncoderDecoder)
+    start = earlier_checkpoint(args, lite.EncoderDecoder)
     start = start or new_translator(options, pairs)
     (source, target), length = start.tokenizers, start.block_size or 0
     short = lite.fitting(pairs, source, target, length)
@@ -93,8 +96,9 @@ def train_translate(args: Namespace) -> None:
     data = lite.Pairs(train, source, target, length)
     held_out = lite.Pairs(valid, source, target, length)
     recipe = recipe_for(options, len(data), max(50 * len(data), 50_000))
-    best = trained(args, start, recipe, data, held_out)
-    examine(best, test[:TESTED])
+    trainer = trainer_for(args, start, recipe)
+    best = best_of_training(trainer, Path(args.save_path), data, held_out)
+    examine(best, test[:TEST_SIZE])
 
 
 def check_columns(file: str, pairs: list[tuple[str, str]]) -> None:
@@ -125,7 +129,7 @@ def new_translator(options: Options, pairs: list) -> lite.Checkpoint:
         src_vocab_size=len(source),
         max_len=length,
     )
-    model = seeded_model(lite.EncoderDecoder, changed(config, options), 0)
+    model = seeded_model(lite.EncoderDecoder, with_options(config, options), 0)
     return lite.Checkpoint(model, (source, target), length)
 
 
@@ -148,7 +152,7 @@ def typed_in(args: Namespace) -> Options:
     return {name: x for name, x in vars(args).items() if x is not None}
 
 
-def unfinished(args: Namespace, kind: type) -> lite.Checkpoint | None:
+def earlier_checkpoint(args: Namespace, kind: type) -> lite.Checkpoint | None:
     """Read the newest weights of --save_path for --resume. Raises ValueError
     where a training would write over the file that it reads, and
     FileExistsError where over another one."""
@@ -177,43 +181,40 @@ def curve_path(save: Path) -> Path:
     return save.with_name(f"{save.stem}_loss_curve.png")
 
 
-def trained(
-    args: Namespace,
-    start: lite.Checkpoint,
-    recipe: lite.Recipe,
-    data: Data,
-    valid: Data,
-) -> lite.Checkpoint:
-    """Train from a start, show the losses, save both checkpoints and the
-    curve, and give the best one."""
-    save, usual = (
-        Path(args.save_path),
-        "cuda" if torch.cuda.is_available() else "cpu",
-    )
+def trainer_for(
+    args: Namespace, start: lite.Checkpoint, recipe: lite.Recipe
+) -> lite.Trainer:
+    """Let a model learn from a recipe; with --resume it knows what was best,
+    and no patience ends it."""
+    usual = "cuda" if torch.cuda.is_available() else "cpu"
     model = start.model.to(device := args.device or usual)
-    trainer = lite.Trainer(model, recipe, start.tokenizers, start.block_size)
-    if args.resume:
-        go_on(trainer, checkpoint_of(args.save_path, type(model)))
     count = sum(p.numel() for p in model.parameters())
     print(f"Using device: {device}\nModel parameters: {count:,}")
+    trainer = lite.Trainer(model, recipe, start.tokenizers, start.block_size)
+    if args.resume:
+        best = checkpoint_of(args.save_path, type(model))
+        trainer.best = best.model
+        trainer.recipe = replace(recipe, patience=None)
+        trainer.train_losses = best.train_losses
+        trainer.val_losses = best.val_losses
+    return trainer
+
+
+def best_of_training(
+    trainer: lite.Trainer, save: Path, data: Data, valid: Data
+) -> lite.Checkpoint:
+    """Train, show the losses, save both checkpoints and the curve, and give
+    the best weights."""
     try:
         lite.train(trainer, data, valid, save, sys.stderr.isatty(), say_losses)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"stopped at step {trainer.step} of {recipe.steps}; {save} has "
-            "the best weights, --resume goes on"
+            f"stopped at step {trainer.step} of {trainer.recipe.steps}; "
+            f"{save} has the best weights, --resume goes on"
         ) from None
     print(f"Model saved to {save}, the newest weights to {newest_path(save)}")
     draw_losses(trainer, curve_path(save))
     return lite.load_checkpoint(save)
-
-
-def go_on(trainer: lite.Trainer, best: lite.Checkpoint) -> None:
-    """Let a trainer know what was best before it began."""
-    trainer.best = best.model
-    trainer.recipe = replace(trainer.recipe, patience=None)
-    trainer.train_losses = best.train_losses
-    trainer.val_losses = best.val_losses
 
 
 def say_losses(trainer: lite.Trainer) -> None:
@@ -293,10 +294,10 @@ def write_texts(args: Namespace) -> None:
     for number in range(1, args.num_samples + 1):
         if args.num_samples > 1:
             print(f"---- Sample {number} ----")
-        print(written(saved, prompt, args.max_new_tokens, draw))
+        print(text_after(saved, prompt, args.max_new_tokens, draw))
 
 
-def written(
+def text_after(
     saved: lite.Checkpoint, prompt: str, n: int, draw: lite.Sampler
 ) -> str:
     """Write `n` characters after those of a prompt that have an id."""
@@ -330,7 +331,7 @@ def show_trace(args: Namespace) -> None:
         print(lite.trace(build=partial(sized_model, config), dims=dims).tree())
 
 
-COMMANDS = {
+FUNCTIONS = {
     "translate": translate,
     "train translate": train_translate,
     "train char": train_char,

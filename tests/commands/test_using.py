@@ -16,7 +16,7 @@ from tformer_lite import (
     running_trace,
 )
 from tformer_lite.__main__ import COMMANDS, OPTIONS, command_line, main
-from tformer_lite.commands import COMMANDS as FUNCTIONS
+from tformer_lite.commands import FUNCTIONS
 
 # Source 002's `train` and `parse_args`, as they stand there; its folder
 # above is left out.

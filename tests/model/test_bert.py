@@ -62,7 +62,10 @@ def test_pieces_and_padding_are_those_of_berts_own_tokenizer(folder):
     assert mine.encode(texts).equal(ids)
     assert mine.encode(texts[:1]).shape == (1, 8)  # as the source's
     assert (mine.pad, mine.start, mine.end) == (0, 2, 3)
-    assert mine.decode(ids) == [SENTENCE.lower(), "tokenizations, hello."]
+    assert mine.pieces.decode_batch(ids.tolist()) == [
+        SENTENCE.lower(),
+        "tokenizations, hello.",
+    ]
     assert WordPieceTokenizer(folder / "whole").encode(texts).equal(ids)
 
 

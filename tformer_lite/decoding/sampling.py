@@ -1,7 +1,7 @@
 """From a model's logits to a text that goes on."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -28,33 +28,12 @@ def generate(
     `choose` picks them from their logits, (B, V) -> (B): `likeliest`, which
     is the default, or a `Sampler`. A row that has written `end` repeats it;
     once all have, writing stops. Ids stay of their type; an empty prompt
-    raises ValueError. `stream` gives each token as soon as it is written.
+    raises ValueError.
 
     What the model reads are the last `window` tokens, or without one, the
     last `max_len`. Until there are as many, each is read once (see
     `cached`); then every one moves to another position with every step, and
     all are read again.
-    """
-    new = stream(model, ids, n, choose, end, window)
-    return torch.cat((ids, *(tokens[:, None] for tokens in new)), dim=1)
-
-
-def stream(
-    model: nn.Module,
-    ids: Tensor,
-    n: int,
-    choose: Callable[[Tensor], Tensor] = likeliest,
-    end: int | None = None,
-    window: int | None = None,
-) -> Iterator[Tensor]:
-    """Write as `generate` does, and give the rows' next tokens one by one:
-    (B, T) -> (B), up to `n` times.
-
-    >>> model = DecoderOnly(char_lm).eval()
-    >>> prompt = torch.tensor([[1, 2]])
-    >>> written = [int(token) for token in stream(model, prompt, 3)]
-    >>> written == generate(model, prompt, 3)[0, 2:].tolist()
-    True
     """
     check_batch(ids)
     size, model = window or positions_of(model), cached(model)
@@ -69,7 +48,7 @@ def stream(
             new = new.masked_fill(done, end)
             done = done | (new == end)
         ids = torch.cat((ids, new[:, None]), dim=1)
-        yield new
+    return ids
 
 
 def positions_of(model: nn.Module) -> int:

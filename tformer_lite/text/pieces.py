@@ -50,7 +50,3 @@ class WordPieceTokenizer:
         """Turn texts into ids from [CLS] to [SEP], padded: -> (B, S)."""
         rows = self.pieces.encode_batch(texts)
         return torch.tensor([row.ids for row in rows], dtype=torch.long)
-
-    def decode(self, ids: Tensor) -> list[str]:
-        """Turn ids (B, T) into texts, without the special tokens."""
-        return self.pieces.decode_batch(ids.tolist())

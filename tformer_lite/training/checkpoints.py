@@ -31,7 +31,7 @@ SOURCE_NAMES = {
     "max_seq_len": "max_len",
     "dropout": "dropout",
 }
-OWN = (
+REFUSAL = (
     "is of your own, and a file keeps no code: save model.state_dict(), and "
     "build the model yourself."
 )
@@ -183,10 +183,10 @@ def choices_of(model: Model) -> dict[str, Any]:
     }
     for name, value in chosen.items():
         if not isinstance(value, str | int | float | None):
-            raise ValueError(f"{name}={value!r} {OWN}")
+            raise ValueError(f"{name}={value!r} {REFUSAL}")
     if repr(model) != repr(new_model(type(model).__name__, config)):
         raise ValueError(
-            f"a part of the model, which is not as its config says, {OWN}"
+            f"a part of the model, which is not as its config says, {REFUSAL}"
         )
     return chosen
 
@@ -195,5 +195,5 @@ def known_name(thing: object, known: Mapping) -> str:
     """Name the class of a thing; ValueError for a class of one's own."""
     name = type(thing).__name__
     if name not in known:
-        raise ValueError(f"{name} {OWN}")
+        raise ValueError(f"{name} {REFUSAL}")
     return name

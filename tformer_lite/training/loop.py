@@ -49,28 +49,34 @@ def train(
             f"patience={recipe.patience} waits for a lower validation loss: "
             "give validation data, or no patience."
         )
-    order = batches(data, recipe)
     sample = valid and Sample(valid, rows_to_validate(recipe))
-    with (
-        reproducible(trainer),
-        tqdm(total=recipe.steps, disable=not show) as bar,
-    ):
+    bar = tqdm(total=recipe.steps, disable=not show)
+    with reproducible(trainer), bar:
         try:
             keep(trainer, save)  # a path that cannot be is told at once
-            while trainer.steps_left():
-                trainer.learn(next(order), data.ignore)
-                bar.set_postfix_str(f"loss {trainer.loss:.3f}", refresh=False)
-                bar.update()
-                if trainer.due():
-                    trainer.note(sample)
-                    keep(trainer, save)
-                    if at_note:
-                        at_note(trainer)
+            for _ in notes(trainer, data, sample, bar):
+                keep(trainer, save)
+                if at_note:
+                    at_note(trainer)
         except KeyboardInterrupt:
             keep(trainer, save)
             raise
     if recipe.patience:
         trainer.model.load_state_dict(trainer.best.state_dict())
+
+
+def notes(
+    trainer: Trainer, data: Data, valid: Data | None, bar: tqdm
+) -> Iterator[None]:
+    """Take step after step, and stop at each note."""
+    order = batches(data, trainer.recipe)
+    while trainer.steps_left():
+        trainer.learn(next(order), data.ignore)
+        bar.set_postfix_str(f"loss {trainer.loss:.3f}", refresh=False)
+        bar.update()
+        if trainer.due():
+            trainer.note(valid)
+            yield
 
 
 def rows_to_validate(recipe: Recipe) -> int:

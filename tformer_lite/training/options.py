@@ -76,7 +76,7 @@ def size_for(length: int) -> tuple[int, int, float, int]:
     return max(row for row in TEXT_SIZES if row[0] <= length)
 
 
-def changed(settings: Any, options: Mapping[str, Any]) -> Any:
+def with_options(settings: Any, options: Mapping[str, Any]) -> Any:
     """Change a config, or a recipe, as those of the options say that it has:
     they have its names, or source 002's."""
     names = {field.name for field in fields(settings)}
@@ -92,4 +92,4 @@ def recipe_for(options: Options, size: int, rows: int) -> Recipe:
     steps = options.get("steps") or options.get("epochs", 0) * epoch or steps
     every = epoch if "epochs" in options else ceil(steps / NOTES)
     suited = {"every": every, "warmup": min(steps // 10, WARMUP)}
-    return changed(Recipe(steps=steps), suited | options)
+    return with_options(Recipe(steps=steps), suited | options)

@@ -29,8 +29,8 @@ from tformer_lite.text.datasets import Chunks
 from tformer_lite.training.checkpoints import newest_path
 from tformer_lite.training.options import (
     AS_IN_SOURCE,
-    changed,
     recipe_for,
+    with_options,
     writer_for,
 )
 
@@ -75,7 +75,7 @@ def test_a_training_as_in_the_source_writes_and_says_what_that_does(
 
 
 def test_source_002s_model_and_recipe_are_its_own():
-    config = changed(char_lm, AS_IN_SOURCE)
+    config = with_options(char_lm, AS_IN_SOURCE)
     assert config == char_lm
     recipe = recipe_for(AS_IN_SOURCE, 1000, 1)
     assert (recipe.steps, recipe.every) == (50 * 32, 32)  # 32 batches of 32
@@ -90,7 +90,9 @@ LENGTHS = [100, 2000, 20_000, 90_000, 1_000_000, 50_000_000]
 
 def writer(length: int, **typed) -> Config:
     """The config of a model that is chosen around some typed options."""
-    return changed(Config(vocab_size=65, max_len=8), writer_for(length, typed))
+    return with_options(
+        Config(vocab_size=65, max_len=8), writer_for(length, typed)
+    )
 
 
 @pytest.mark.parametrize("length", LENGTHS)
