@@ -144,7 +144,7 @@ corpus: .venv/all.done
 	@$(HERE) $(BIN)/python book/_tools/grammar.py
 	@$(HERE) $(BIN)/python book/_tools/corpus_page.py
 
-# RUNS="positions wider" does these alone.
+# RUNS="positions starts" does these alone.
 results: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python -m benchmarks.results $(RUNS)
 
