@@ -9,8 +9,8 @@ HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly \
   sphinx extras zoo lint format notebooks transformer corpus results bench \
-  font picture poster weights sizes atlas atlas-poster preview prints reached \
-  repository version dist release browser answers alarm clean
+  font picture poster weights sizes atlas preview prints reached repository \
+  version dist release browser answers alarm clean
 
 help:
 	@echo "make book       build the HTML book in _build/html"
@@ -33,8 +33,6 @@ help:
 
 .venv/all.done: requirements.txt .venv/book.done
 	@"$(PYTHON)" book/_tools/environment.py .venv requirements.txt 3
-	@mkdir -p .venv/etc/jupyter
-	@ln -sf ../../../book/_tools/jupyter_server_config.py .venv/etc/jupyter
 	@touch $@
 
 # Always from scratch: an incremental build hides warnings.
@@ -160,7 +158,7 @@ corpus: .venv/all.done
 	@$(HERE) $(BIN)/python book/_tools/grammar.py
 	@$(HERE) $(BIN)/python book/_tools/corpus_page.py
 
-# RUNS="positions wider" does these alone.
+# RUNS="positions starts" does these alone.
 results: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python -m benchmarks.results $(RUNS)
 
@@ -216,10 +214,6 @@ poster: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py poster
 	@mkdir -p _build
 	@cp book/_static/poster.pdf _build
-
-# From what `make atlas` has measured.
-atlas-poster: .venv/all.done
-	@$(HERE) $(BIN)/python book/_tools/atlas_poster.py
 
 preview: .venv/all.done book
 	@$(HERE) $(BIN)/python book/_tools/stored_pictures.py preview

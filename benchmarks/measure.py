@@ -32,9 +32,6 @@ PACKAGES = (
     "TorchSnooper",
     "PySnooper",
     "setuptools",
-    "jupyter-book",
-    "sphinx",
-    "pytest",
 )
 
 
@@ -61,8 +58,6 @@ JOBS = (
     ),
     Job("checking", "the running example", "checking:example_rows"),
     Job("checking", "all bugs of the gallery", "checking:gallery_rows"),
-    Job("memory", "paper_base, 200 ids", "memory:memory_rows"),
-    Job("layers", "paper_base, a step", "training:base_rows"),
     Job("attention", "attention, a step", "training:attention_rows"),
     Job("attention", "nanoGPT, a step", "training:nanogpt_rows"),
     Job("attention", "two recipes, a step", "training:recipe_rows"),
@@ -72,8 +67,6 @@ JOBS = (
         Job("cache", f"{n} new tokens", "caching:writing_rows", (n,))
         for n in LENGTHS
     ),
-    Job("building", "the book", "building:book_rows"),
-    Job("building", "the tests", "building:check_rows"),
 )
 
 

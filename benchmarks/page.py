@@ -92,10 +92,7 @@ def shares(values: list[float]) -> str:
 # What a row can know: the title of the column, and how it is written.
 COLUMNS = {
     "seconds": ("time", times),
-    "clock": ("by the clock", "{:,.0f} s".format),
     "ratio": ("times *{}*", spread),
-    "plain": ("a plain run, MB", spread),
-    "extra": ("a trace: so much more, MB", spread),
     "exact": ("right to the letter", shares),
     "rounds": ("rounds", str),
 }

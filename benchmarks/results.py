@@ -29,7 +29,6 @@ from benchmarks.translators import (
     starts,
     translator,
     undecayed,
-    wider,
 )
 from tformer_lite.example.shipped import STORED_FILES
 
@@ -39,7 +38,6 @@ RUNS = {
         translator,
         undecayed,
         learning,
-        wider,
         starts,
         schedules,
         overfitting,

@@ -1,5 +1,4 @@
-"""What a step of training costs, against PyTorch's own layers; and what a
-translation costs.
+"""What a step of training costs, and what a translation costs.
 
 NANOGPT, in the environment, is the folder of a checkout of nanoGPT: its code
 is not part of this project.
@@ -13,8 +12,7 @@ from pathlib import Path
 from runpy import run_path
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch import nn
 
 from benchmarks.attentions import FilledIn, OneCall, WrittenOut
 from benchmarks.characters import SIZES, STEPS, nano, ours
@@ -29,77 +27,19 @@ from benchmarks.translators import (
 )
 from tformer_lite import (
     DecoderOnly,
-    EncoderDecoder,
-    LayerNorm,
     Recipe,
     Trainer,
     char_lm,
-    paper_base,
     tiny_translator,
     train,
 )
 
 V, B, T = 89, 12, 64  # the book's characters; nanoGPT's batch, on a CPU
 CHARACTERS = replace(SIZES, vocab_size=V)
-LONG = 2, 64  # sentence pairs for the paper's base model, and their length
 RECIPES = {
     "ours: chapter 13's recipe": RECIPE,
     "ours: without weight decay": UNDECAYED,
 }
-
-
-class Torch(nn.Module):
-    """PyTorch's encoder and decoder, between embeddings and a head: the
-    paper's base model, as `paper_base` is."""
-
-    def __init__(self):
-        super().__init__()
-        model = EncoderDecoder(paper_base)
-        self.src, self.tgt = model.src_embedding, model.tgt_embedding
-        self.head = model.head
-        self.both = nn.Transformer(batch_first=True)
-        self.both.encoder.norm = self.both.decoder.norm = None
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Score the token after each of tgt: (B, S), (B, T) -> (B, T, V)."""
-        hidden, length = src == paper_base.pad, tgt.shape[1]
-        future = torch.ones(length, length, dtype=torch.bool).triu(1)
-        states = self.both(
-            self.src(src),
-            self.tgt(tgt),
-            tgt_mask=future,
-            src_key_padding_mask=hidden,
-            tgt_key_padding_mask=tgt == paper_base.pad,
-            memory_key_padding_mask=hidden,
-        )
-        return self.head(states)
-
-
-def step_of(model: nn.Module, *inputs: Tensor) -> Callable:
-    """Give a forward and a backward pass."""
-    labels = torch.randint(2, 80, inputs[-1].shape)
-
-    def step() -> None:
-        model.zero_grad()
-        logits = model(*inputs).flatten(0, 1)
-        cross_entropy(logits, labels.flatten()).backward()
-
-    return step
-
-
-def base_rows() -> list[dict]:
-    """Let PyTorch's base model and the book's take turns, the book's with
-    PyTorch's norm and with its own."""
-    ids = torch.randint(2, 100, LONG), torch.randint(2, 100, LONG)
-    written = EncoderDecoder(replace(paper_base, norm=LayerNorm))
-    models = {
-        "nn.Transformer": Torch(),
-        "ours: PyTorch's LayerNorm": EncoderDecoder(paper_base),
-        "ours: LayerNorm written out": written,
-    }
-    runs = {name: step_of(net.train(), *ids) for name, net in models.items()}
-    with torch.enable_grad():
-        return rows_in_turns(runs)
 
 
 def learner(trainer: Trainer, b: int = B, t: int = T) -> Callable:

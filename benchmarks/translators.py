@@ -43,7 +43,6 @@ RECIPE = Recipe(
     every=20,
 )
 UNDECAYED = replace(RECIPE, weight_decay=0.0)
-SHORT = replace(UNDECAYED, steps=320, lr=1.4e-2, every=10)
 SEEDS = tuple(range(1, 13))
 FIVE = SEEDS[:5]
 RATES = 3e-3, 1e-2, 3e-2, 1e-1
@@ -57,10 +56,6 @@ SCHEDULES = {
 }
 OBJECT = "लाई"
 TOKENIZERS = english_tokenizer(), nepali_tokenizer()
-# With PyTorch's own norm a step takes three quarters as long.
-wide_translator = replace(
-    tiny_translator, d_model=32, n_heads=4, d_ff=128, norm="layer"
-)
 
 
 @cache
@@ -191,11 +186,6 @@ def learning() -> dict:
         print(f"  seed {seed}:", figures(model), flush=True)
         seeds[str(seed)] = {"exact_match": shares} | curves_of(trainer)
     return {"recipe": asdict(recipe), "seeds": seeds}
-
-
-def wider() -> dict:
-    """Train a model with 32 channels in 4 heads in about five seconds."""
-    return from_seeds(wide_translator, SHORT, FIVE)[1]
 
 
 def as_source(model: EncoderDecoder) -> None:

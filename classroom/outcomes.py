@@ -22,7 +22,7 @@ from classroom.values import plain_value
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 
-PACKAGES = "shapewatch", "tformer_lite", "classroom"  # ours
+PACKAGES = "shapewatch", "tformer_lite", "explorer", "gallery", "classroom"
 SECONDS = 5.0  # for one call, on a busy machine
 TAIL = 400  # characters of what a student's error says
 

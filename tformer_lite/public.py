@@ -9,7 +9,7 @@ from tformer_lite.decoding.sampling import Sampler, generate, likeliest
 from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.drawing.attention.heatmaps import heatmap
 from tformer_lite.drawing.attention.steps import attention_steps
-from tformer_lite.drawing.diagram.here import overview, where
+from tformer_lite.drawing.diagram.here import where
 from tformer_lite.drawing.plots.charts import bars, curves, seeds
 from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.example.running import (

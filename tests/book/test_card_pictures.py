@@ -1,16 +1,11 @@
-"""Pictures of layers, and the poster of all models."""
+"""Pictures of layers."""
 
-import json
 import re
 from itertools import combinations
 from xml.etree import ElementTree as ET
 
-import atlas_poster
 import pytest
 from model_cards.drawing import BREADTH, HEIGHT, picture, spoken, views
-from pypdf import PdfReader
-
-from tests.helpers.project import ROOT
 
 PLAIN = {"C": 768, "F": 3072, "D": 64, "expert_F": 12048}
 BOTH = {"stacks": "encoder and decoder"}
@@ -75,13 +70,3 @@ def test_a_mask_hides_what_comes_later_or_is_far():
     spots = [divmod(n, 8) for n in range(64)]
     open_spots = [sum(sees(*spot) for spot in spots) for sees in rules]
     assert open_spots == [36, 21, 36, 22, 64]
-
-
-def test_the_poster_has_every_model():
-    atlas = json.loads((ROOT / "book/_static/atlas.json").read_text("utf8"))
-    poster, site = atlas_poster.POSTER_SVG, atlas_poster.addresses(ROOT)[1]
-    drawn = atlas_poster.poster_svg(atlas, site)
-    assert poster.read_text("utf8") == drawn, "run `make atlas-poster`"
-    sheet = PdfReader(poster.with_suffix(".pdf")).pages[0].extract_text()
-    names = {model["name"] for model in atlas.values() if "name" in model}
-    assert names <= {*sheet.splitlines()}

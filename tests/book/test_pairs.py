@@ -15,10 +15,8 @@ import pairs
 import pytest
 import roles
 from jupytext import TextFileContentsManager
-from manager import ChapterManager
 from nbformat.sign import MemorySignatureStore
 from traitlets.config import Config
-from traitlets.config.loader import PyFileConfigLoader
 
 from tests.helpers.project import NOTEBOOKS, ROOT
 
@@ -115,77 +113,6 @@ def finish(root: Path, text: str) -> None:
     ]
     notebooks.main(root)
     assert texts(root) == after
-
-
-# --- in Jupyter -----------------------------------------------------------
-
-
-@each_order
-@each_half
-def test_what_is_opened_and_saved_is_as_before_but_for_edits(
-    root, half, newer
-):
-    """Even if Jupyter says of itself what it likes to say."""
-    before, shown = texts(root), outputs(root)
-    age(root, newer)
-    manager = managed(ChapterManager, root)
-    content = opened(manager, half)
-    content.metadata.kernelspec.display_name = "Python 3 (ipykernel)"
-    content.metadata.language_info = {"name": "python", "version": "3.12.1"}
-    content.cells[3].metadata.update(editable=True, trusted=True)
-    save(manager, half, content)
-    assert texts(root) == before
-    content = opened(manager, half)
-    edit(content.cells)
-    edit(content.cells, CODE, OTHER)
-    save(manager, half, content)
-    wanted = before[0].replace(OLD, NEW).replace(CODE, OTHER)
-    assert texts(root)[0] == wanted != before[0]
-    assert NEW in texts(root)[1]
-    assert outputs(root) == {
-        source.replace(CODE, OTHER): each for source, each in shown.items()
-    }
-
-
-@each_half
-def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
-    """Words that the run gives are renewed, those of a link are the author's;
-    a role is one as soon as it is saved, and an unknown one stays."""
-    manager = managed(ChapterManager, root)
-    content = opened(manager, half)
-    edit(content.cells, 'have <data value="size C">12<',
-         'have <data value="size C">77<')  # fmt: skip
-    edit(content.cells, ">softmax</a>", ">soft maximum</a>")
-    edit(content.cells, OLD, "one of {sizes}`scores` and {size}`Q`.")
-    save(manager, half, content)
-    text, notebook = texts(root)
-    assert manager.get(f"{NAME}.md", type="file")["content"] == text
-    assert "Words have {size}`C` channels" in text
-    assert ">77<" not in text + notebook
-    assert "{term}`soft maximum <softmax>`: take" in text
-    assert "one of {sizes}`scores` and {size}`Q`." in text
-    with pytest.raises(SystemExit, match="06_scores.md: there is no axis 'Q'"):
-        notebooks.main(root)
-
-
-def test_the_jupyter_of_the_project_has_this_manager():
-    folder = ROOT / "book" / "_tools"
-    loader = PyFileConfigLoader("jupyter_server_config.py", path=str(folder))
-    server = loader.load_config().ServerApp
-    assert server.contents_manager_class == "manager.ChapterManager"
-    assert f"{folder.relative_to(ROOT)}/jupyter_server_config.py" in (
-        (ROOT / "Makefile").read_text()
-    )
-
-
-@each_order
-def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
-    before = texts(root)
-    write(root, ipynb=before[1].replace(OLD, NEW))
-    age(root, newer)
-    content = opened(managed(ChapterManager, root), "md")
-    assert any(NEW in cell.source for cell in content.cells)
-    assert texts(root)[0] == before[0].replace(OLD, NEW)
 
 
 # --- by what knows no roles, or nothing of pairs ---------------------------

@@ -1,37 +1,42 @@
 """Where we are: shapes are the trace's, one part is lit, and nothing is drawn
 that a model does not have."""
 
+import re
+from functools import cache
+
 import pytest
 import torch
+from matplotlib.colors import to_hex
+from matplotlib.patches import Patch
 from pictures.poster import poster
 from pictures.thumbs import thumbs_of
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
 
 from tests.helpers.colours import contrast, rgb
-from tests.helpers.diagrams import (
-    OneCall,
-    Reader,
-    lit,
-    traced,
-    written_shapes,
-)
 from tests.helpers.drawings import letter_faults, texts
 from tests.helpers.small import small
-from tests.helpers.translators import DIMS
+from tests.helpers.translators import DIMS, translator
 from tformer_lite import (
+    Block,
+    DecoderOnly,
     EncoderDecoder,
+    FusedAttention,
     MultiHeadAttention,
     PostBlock,
     PostCrossBlock,
     Stack,
     char_lm,
-    overview,
+    join_heads,
+    padding_mask,
     rotate,
     running_trace,
+    split_heads,
     trace,
     where,
 )
-from tformer_lite.drawing.diagram.anatomy import sides_of
-from tformer_lite.drawing.diagram.here import PLACES_HERE
+from tformer_lite.drawing.diagram.anatomy import sides_of, stops_of
+from tformer_lite.drawing.diagram.here import PLACES_HERE, measured_shape
 from tformer_lite.drawing.surface.palette import (
     AXES,
     HIGHLIGHT,
@@ -39,8 +44,92 @@ from tformer_lite.drawing.surface.palette import (
     PAPER,
     SHARE,
 )
+from tformer_lite.drawing.surface.picture import Picture
+from tformer_lite.model.models import InputEmbedding
 
 IDS = torch.ones(1, 4, dtype=torch.long)
+SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}
+LARGE = {"B": 32, "S": 100, "T": 90, "H": 8, "D": 16, "C": "H*D"}
+
+
+def paper(B, S, T, H, D):
+    """The paper's model: norms after the sums, fused projections."""
+    sizes = {"d_model": H * D, "n_heads": H, "max_len": 128}
+    config = small("paper_base", cross_attention="fused", **sizes)
+    ids = [torch.randint(2, 9, (B, n)) for n in (S, T)]
+    return EncoderDecoder(config).eval(), ids
+
+
+class OneCall(FusedAttention):
+    """Attention that PyTorch does in one call."""
+
+    def forward(self, x, mask=None):
+        heads = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
+        mixed = scaled_dot_product_attention(*heads, attn_mask=mask)
+        return self.output(join_heads(mixed))
+
+
+@cache
+def traced(name: str):
+    """Three models, two of them at two sizes, and names not proved."""
+    if name == "kept writer":
+        model, ids = decoder_only(2, 6, 2, 8)
+        return trace(model, *ids, keep=True)
+    if name == "unproved":
+        model, ids = translator(2, 8, 8, 3, 4)
+        return trace(model, *ids, dims=DIMS)
+    build, dims = {
+        "tiny": (translator, DIMS),
+        "sizes": (translator, SIZES),
+        "paper": (paper, SIZES),
+        "large": (paper, LARGE),
+        "writer": (decoder_only, {"B": 3, "T": 6, "H": 2, "D": 8, "C": "H*D"}),
+    }[name]
+    return trace(build=build, dims=dims)
+
+
+def decoder_only(B, T, H, D):
+    """A model that only writes, and ids for it."""
+    config = small("char_lm", d_model=H * D, n_heads=H, max_len=T)
+    return DecoderOnly(config).eval(), [torch.randint(2, 9, (B, T))]
+
+
+class Reader(nn.Module):
+    """An encoder alone, with a head: as BERT is."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.pad = config.pad
+        self.embedding = InputEmbedding(config, config.vocab_size)
+        self.encoder = Stack(config, Block)
+        self.head = nn.Linear(config.d_model, 2)
+
+    def forward(self, ids):
+        mask = padding_mask(ids, self.pad)
+        return self.head(self.encoder(self.embedding(ids), mask))
+
+
+def lit(picture: Picture) -> list[Patch]:
+    """The boxes in the colour of where we are."""
+    return [
+        patch
+        for figure in picture.figures
+        for patch in figure.axes[0].patches
+        if patch.get_linewidth() == 2
+        and to_hex(patch.get_facecolor()) == HIGHLIGHT[0]
+    ]
+
+
+def written_shapes(picture: Picture) -> list[str]:
+    """The shapes in a drawing, put together from their columns."""
+    texts = [x.get_text() for f in picture.figures for x in f.axes[0].texts]
+    sizes = [text for text in texts if re.fullmatch(r"\(?\d+[,)]", text)]
+    return re.findall(r"\([\d, ]+\)", " ".join(sizes))
+
+
+def stops(seen, path: str = "encoder.blocks.0.self_attention") -> dict:
+    """The shapes on the way through an attention, by the stops' labels."""
+    return {x.label: measured_shape(x.shape) for x in stops_of(seen, path)}
 
 
 @pytest.fixture
@@ -53,51 +142,53 @@ def seen():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
-def test_the_map_has_a_shape_wherever_it_changes(name):
+def test_the_strip_has_the_shapes_of_what_is_lit_of_memory_and_the_head(name):
     seen = traced(name)
     b, s, t, c = (seen.sizes[0][key] for key in "BSTC")
-    h, d, v = seen.sizes[0]["H"], seen.sizes[0]["D"], seen.result.shape[-1]
+    lit_here, head = (b, t, c), (b, t, seen.result.shape[-1])
+    drawn = written_shapes(where(seen, "cross_attention"))
+    assert drawn == [str(shape) for shape in (lit_here, head, (b, s, c))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
+def test_the_stops_in_an_attention_have_the_shapes_that_they_give(name):
+    seen = traced(name)
+    b, s, c, h, d = (seen.sizes[0][key] for key in "BSCHD")
     fused = (b, s, 3 * c) if name == "paper" else (b, s, c)
-    expected = [(b, s), (b, s, c), (b, t), (b, t, c), (b, t, v), (b, s, c)]
     line = [(b, s, c), fused, (b, h, s, d), *[(b, h, s, s)] * 3]
     line += [(b, h, s, d), (b, s, c), (b, s, c)]
-    drawn = written_shapes(overview(seen))
-    assert drawn == [str(shape) for shape in expected + line]
+    found = [text.split(" = ")[1] for text in stops(seen).values()]
+    assert found == list(map(str, line))
 
 
 @pytest.mark.slow
 def test_inside_an_attention_letters_are_those_of_its_sequence(seen):
-    text = overview(seen).text
-    for gives in (
-        "x (B, S, C) = (2, 8, 12)",
-        "split (B, H, S, D) = (2, 3, 8, 4)",
-        "scores (B, H, S, S) = (2, 3, 8, 8)",
-        "join (B, S, C) = (2, 8, 12)",
-    ):
-        assert gives in text
-    first = where(traced("writer"), "scores").text.splitlines()[0]
-    assert first.endswith("It gives (B, H, T, T) = (3, 2, 6, 6).")
-
-
-def test_fused_projections_are_drawn_as_they_ran():
-    text = where(traced("paper"), "projections").text
-    assert "It gives (B, S, 3C) = (4, 7, 48)." in text
+    found = stops(seen)
+    assert found["x"] == "(B, S, C) = (2, 8, 12)"
+    assert found["split"] == "(B, H, S, D) = (2, 3, 8, 4)"
+    assert found["scores"] == "(B, H, S, S) = (2, 3, 8, 8)"
+    assert found["join"] == "(B, S, C) = (2, 8, 12)"
+    writing = stops(traced("writer"), "decoder.blocks.0.self_attention")
+    assert writing["scores"] == "(B, H, T, T) = (3, 2, 6, 6)"
+    assert stops(traced("paper"))["q k v"] == "(B, S, 3C) = (4, 7, 48)"
 
 
 def test_shapes_that_the_run_does_not_have_are_left_out():
     one_call = {"attention": OneCall, "cross_attention": "fused"}
     model = EncoderDecoder(small("paper_base", **one_call))
-    picture = where(trace(model, IDS, IDS), "softmax")
-    assert "It gives" not in picture.text
-    assert "→ scores → mask → [softmax] → @ v →" in picture.text
-    assert len(written_shapes(picture)) == 6
+    found = stops(trace(model, IDS, IDS))
+    assert [found[name] for name in ("mask", "softmax")] == ["() = ()"] * 2
+    assert (
+        " ".join(found) == "x q k v split scores mask softmax @ v join output"
+    )
 
 
 @pytest.mark.slow
 def test_names_that_are_not_proved_show_it():
-    picture = where(traced("unproved"), "scores")
+    picture = where(traced("unproved"), "self_attention")
     assert {"B~", "8?", "C~"} <= set(texts(picture.svg()))
-    assert "(B~, H~, 8?, 8?) = (2, 3, 8, 8)" in picture.text
+    assert "(B~, 8?, C~) = (2, 8, 12)" in picture.text
 
 
 # --- where we are --------------------------------------------------------
@@ -119,8 +210,7 @@ def test_each_part_is_lit_and_its_letters_are_apart(name, part):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "large", "writer", "unproved"])
 def test_long_sizes_and_names_have_the_room_they_need(name):
-    for picture in overview(traced(name)), where(traced(name), "mask"):
-        assert letter_faults(picture) == []
+    assert letter_faults(where(traced(name), "self_attention")) == []
 
 
 @pytest.mark.parametrize("theme", [0, 1])
@@ -141,67 +231,57 @@ def test_parts_stand_in_the_order_in_which_they_ran(seen):
     assert "encoder × 2" in texts(where(traced("paper"), "norm").svg())
 
 
-def test_the_text_is_short_and_the_stop_is_large(seen):
-    picture = where(seen, "softmax")
-    texts = [text for f in picture.figures for text in f.axes[0].texts]
-    assert [x.get_text() for x in texts if x.get_size() > 12] == ["softmax"]
-    assert picture.text == (
-        "You are here: softmax, inside the encoder's self-attention. It "
-        "gives (B, H, S, S) = (2, 3, 8, 8).\n\n"
-        "x → q k v → split → scores → mask → [softmax] → @ v → join → output"
-    )
-
-
 # --- other models --------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
-    assert {"encoder", "memory", "head"} <= {*texts(overview(seen).svg())}
-    seen = traced("writer")
-    for picture in overview(seen), where(seen, "head"):
-        words = texts(picture.svg())
-        assert "decoder × 2" in words
-        assert not {"encoder", "memory", "cross-att."} & {*words}
-        assert "encoder" not in picture.text
+    words = {*texts(where(seen, "head").svg())}
+    assert {"encoder", "memory", "head"} <= words
+    picture = where(traced("writer"), "head")
+    words = {*texts(picture.svg())}
+    assert "decoder × 2" in words
+    assert not {"encoder", "memory", "cross-", "att."} & words - {"att."}
+    assert "encoder" not in picture.text
     with pytest.raises(ValueError, match="no encoder: it has ids, .*model"):
-        where(seen, "encoder")
+        where(traced("writer"), "encoder")
 
 
 @pytest.mark.slow
 def test_a_model_that_only_reads_has_no_decoder_on_its_map():
     seen = trace(Reader(small("tiny_translator")), IDS)
-    words = texts(overview(seen).svg())
-    assert {"encoder × 2", "head", "mask"} <= {*words}
-    assert not {"decoder", "memory", "cross-att."} & {*words}
+    words = {*texts(where(seen, "head").svg())}
+    assert {"encoder × 2", "head"} <= words
+    assert not {"decoder", "memory", "cross-"} & words
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("part", "inputs"),
-    [
-        (PostBlock(char_lm), 1),
-        (PostCrossBlock(char_lm), 2),
-        (Stack(char_lm, PostBlock), 1),
-        (MultiHeadAttention(128, 4), 1),
-        (MultiHeadAttention(128, 4, n_kv_heads=2, place=rotate), 1),
-    ],
-)
+    [(PostBlock(char_lm), 1), (PostCrossBlock(char_lm), 2),
+     (Stack(char_lm, PostBlock), 1)],
+)  # fmt: skip
 def test_a_part_alone_is_drawn_with_what_it_has(part, inputs):
     seen = trace(part, *torch.randn(inputs, 1, 5, 128))
-    words = texts(overview(seen).svg())
-    assert {"scores", "softmax", "join"} <= {*words}
-    assert not {"mask", "memory", "head", "ids"} & {*words}
-    assert where(seen, "heads").text.count("[") == 1
-    with pytest.raises(ValueError, match="this model has no mask"):
-        where(seen, "mask")
+    picture = where(seen, "self_attention")
+    assert picture.text.count("[") == 1
+    assert not {"memory", "head", "ids"} & {*texts(picture.svg())}
+    with pytest.raises(ValueError, match="this model has no head"):
+        where(seen, "head")
+
+
+@pytest.mark.parametrize("more", [{}, {"n_kv_heads": 2, "place": rotate}])
+def test_an_attention_alone_has_its_stops_and_no_mask(more):
+    seen = trace(MultiHeadAttention(128, 4, **more), torch.randn(1, 5, 128))
+    assert {"scores", "softmax", "join"} <= stops(seen, "").keys() - {"mask"}
+    assert "mask" not in stops(seen, "")
 
 
 @pytest.mark.slow
 def test_what_is_not_there_is_refused(seen):
     with pytest.raises(ValueError, match="'atention': known are ids.*model"):
         where(seen, "atention")
-    with pytest.raises(ValueError, match="no attention: trace a Transformer"):
+    with pytest.raises(ValueError, match="no block with attention: trace a T"):
         where(trace(torch.nn.Linear(4, 4), torch.ones(2, 4)), "head")
     model = EncoderDecoder(small("tiny_translator", positions="none"))
     bare = trace(model, IDS, IDS, dims=DIMS)

@@ -26,7 +26,6 @@ from tformer_lite import (
     bars,
     curves,
     heatmap,
-    overview,
     running_trace,
     seeds,
     where,
@@ -52,8 +51,7 @@ PICTURES = {
     "bars": lambda: bars(RISING, -RISING, labels=WORDS, glosses=WORDS),
     "seeds": lambda: seeds(RISING, RISING + 1, axis="loss"),
     "curves": lambda: curves(*[RISING + i for i in range(5)], heads=["a\nb"]),
-    "where": lambda: where(running_trace(), "scores"),
-    "overview": lambda: overview(running_trace()),
+    "where": lambda: where(running_trace(), "self_attention"),
 }
 
 

@@ -13,6 +13,7 @@ from gallery.planting import PLACE_FILES, new_source, source
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
 from tformer_lite.model import attention, models
+from tformer_lite.parts import variants
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
 JOINED = "return self.output(join_heads(heads))"
@@ -57,6 +58,8 @@ def test_the_changed_function_is_used_in_its_copy_alone():
     assert forward.__globals__["dot_product_attention"] is changed
     assert copy.choices.MultiHeadAttention is copy.attention.MultiHeadAttention
     assert copy.choices.Config is models.Config
+    fused = copy.choices.ATTENTIONS["fused"]
+    assert fused is copy.variants.FusedAttention is not variants.FusedAttention
     linecache.checkcache()
     assert "* 0\n" in inspect.getsource(changed)
     assert "sqrt" in inspect.getsource(attention.dot_product_attention)

@@ -1,26 +1,16 @@
-"""Where we are in a model, in a picture small enough for every chapter; and
-the whole of it, once: the sides of the model as boxes in rows, an attention
-as a line with stops."""
+"""Where we are in a model, in a picture small enough for every chapter: the
+sides of the model as boxes in rows."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import ceil
 
 from matplotlib.patches import Circle
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape, shape_text
-from tformer_lite.drawing.diagram.anatomy import (
-    STOPS,
-    Part,
-    Side,
-    sides_of,
-    stops_of,
-)
+from tformer_lite.drawing.diagram.anatomy import Part, Side, sides_of
 from tformer_lite.drawing.surface.matrix import check_known
 from tformer_lite.drawing.surface.page import (
-    HALF,
-    NAME,
     PANEL,
     Box,
     Page,
@@ -40,19 +30,16 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Picture
 
 PLACES_HERE = [
-    "ids", "embedding", "positions", "projections", "heads", "scores", "mask",
-    "softmax", "output", "feed_forward", "residual", "norm", "encoder",
-    "self_attention", "cross_attention", "decoder", "head", "model",
+    "ids", "embedding", "positions", "self_attention", "cross_attention",
+    "feed_forward", "residual", "norm", "head", "encoder", "decoder", "model",
 ]  # fmt: skip
 Sides = Sequence[Side]
-Stops = Sequence[Part]
 SHORT_LABELS = {
     "positions": "place",
     "self-attention": "self-\natt.",
     "cross-attention": "cross-\natt.",
     "feed-forward": "feed-\nfwd",
 }
-LINE_TITLE, LINE_HIGH = 16, 72  # heights: a line's title, and a line
 # Of a box, a shape, a row, a name.
 BOX, SHAPE_ROW, STEP, NAME_ROW = 32, 30, 54, 12
 BOX_GAP, EDGE_WIDTH, LABEL_ROW = 3, 2.5, 13  # between boxes; in them
@@ -66,100 +53,41 @@ def where(seen: Trace, part: str) -> Picture:
     """Draw the parts of a traced Transformer in a strip, with one of them
     marked: where we are.
 
-    The parts of the whole: ids, embedding, positions, self_attention,
-    cross_attention, feed_forward, residual, norm, head; encoder, decoder and
-    model are several of them. Inside an attention: projections, heads,
-    scores, mask, softmax, output. What is there twice is marked where it
-    runs first. Every shape is the trace's; inside an attention rows are T
-    and columns S. Raises ValueError for another part, for one that this
-    model lacks, and for what is no Transformer.
+    Parts are ids, embedding, positions, self_attention, cross_attention,
+    feed_forward, residual, norm, head; encoder, decoder and model are several
+    of them. What is there twice is marked where it runs first. Every shape is
+    the trace's. Raises ValueError for another part, for one that this model
+    lacks, and for what is no Transformer.
 
-    >>> where(running_trace(), "scores")
-    You are here: scores, inside the encoder's self-attention. ...
+    >>> where(running_trace(), "self_attention")
+    You are here: self-attention, in the encoder. ...
     """
     check_known("part", part, PLACES_HERE)
     sides = sides_of(seen)
-    title, stops = first_attention(seen, sides)
-    if part in STOPS:
-        names = [stop.name for stop in stops]
-        check_there(part, names)
-        lit = names.index(part)
-        text = stops_text(title, stops, lit)
-        return picture_of(draw_stops(title, stops, lit), text)
+    if not sides:
+        raise ValueError(
+            "the trace has no block with attention: trace a Transformer, such "
+            "as EncoderDecoder(tiny_translator)."
+        )
     names = [p.name for side in sides for p in side.parts]
-    check_there(part, [*names, *(side.name for side in sides), "model"])
-    return picture_of([draw_sides(sides, part)], sides_text(sides, part))
-
-
-def overview(seen: Trace) -> Picture:
-    """Draw the whole of a traced Transformer: the parts of its sides, with a
-    shape wherever it changes, and what is inside its first attention.
-
-    Raises ValueError for what is no Transformer.
-
-    >>> overview(running_trace())
-    The whole model: encoder and decoder, and the stops inside the ...
-    """
-    sides = sides_of(seen)
-    title, stops = first_attention(seen, sides)
-    names = " and ".join(side.name for side in sides) or "an attention"
-    text = f"The whole model: {names}, and the stops {title}."
-    lines = [
-        f"{side_title(side)}: {chain(side.parts, True)}" for side in sides
-    ]
-    lines.append(f"{title}: {chain(stops, True)}")
-    text = "\n\n".join([text, "\n".join(lines)])
-    pages = [draw_sides(sides)] if sides else []
-    return picture_of(pages + draw_stops(title, stops, -1), text)
-
-
-def picture_of(pages: Sequence[Page], text: str) -> Picture:
-    """Make a picture of pages."""
-    return Picture([page.figure for page in pages], text, DARK)
-
-
-def first_attention(seen: Trace, sides: Sides) -> tuple[str, Stops]:
-    """Give a title, and the stops, of the attention that ran first."""
-    title, path = "inside the attention", ""
-    for side in sides[:1]:
-        first = next(p for p in side.parts if p.name.endswith("attention"))
-        title = f"inside the {side.name}'s {first.label}"
-        path = first.path
-    if stops := stops_of(seen, path):
-        return title, stops
-    raise ValueError(
-        "the trace has no attention: trace a Transformer, such as "
-        "EncoderDecoder(tiny_translator)."
-    )
-
-
-def check_there(part: str, known: Sequence[str]) -> None:
-    """Raise ValueError for a part that a model does not have."""
-    if part not in known:
-        there = ", ".join(name for name in PLACES_HERE if name in known)
+    names += [*(side.name for side in sides), "model"]
+    if part not in names:
+        there = ", ".join(name for name in PLACES_HERE if name in names)
         raise ValueError(f"this model has no {part}: it has {there}.")
-
-
-def stops_text(title: str, stops: Stops, lit: int) -> str:
-    """Say which stop we are at; then list them."""
-    part = stops[lit]
-    gives = f" It gives {measured_shape(part.shape)}." if part.shape else ""
-    said = f"You are here: {part.label}, {title}.{gives}"
-    return f"{said}\n\n{chain(stops, lit=[part])}"
+    page = draw_sides(sides, part)
+    return Picture([page.figure], sides_text(sides, part), DARK)
 
 
 def sides_text(sides: Sides, name: str) -> str:
     """Say where a part is, and what it gives; then list all."""
-    found = [(s, p) for s in sides for p in s.parts if p.name == name][:1]
+    places = [(s, p) for s in sides for p in s.parts if p.name == name][:1]
     said = f"the {'whole ' * (name == 'model')}{name}."
-    for side, part in found:
+    for side, part in places:
         label = name.replace("_", "-") if name != "ids" else "ids"
         gives = measured_shape(part.shape)
         said = f"{label}, in the {side.name}. It gives {gives}."
-    lit = [part for _, part in found]
-    lines = [
-        f"{side_title(side)}: {chain(side.parts, lit=lit)}" for side in sides
-    ]
+    lit = [part for _, part in places]
+    lines = [f"{side_title(side)}: {chain(side, lit)}" for side in sides]
     return "\n\n".join([f"You are here: {said}", "\n".join(lines)])
 
 
@@ -168,15 +96,10 @@ def side_title(side: Side) -> str:
     return f"{side.name} × {side.n_blocks}"
 
 
-def chain(parts: Stops, shapes: bool = False, lit: Stops = ()) -> str:
-    """List parts in their order: those that are lit in brackets, and with a
-    shape wherever it changes."""
-    words, before = [], None
-    for part in parts:
-        word = f"[{part.label}]" if part in lit else part.label
-        if shapes and part.shape and part.shape != before:
-            word, before = f"{word} {measured_shape(part.shape)}", part.shape
-        words.append(word)
+def chain(side: Side, lit: Sequence[Part]) -> str:
+    """List the parts of a side in their order, those that are lit in
+    brackets."""
+    words = (f"[{p.label}]" if p in lit else p.label for p in side.parts)
     return " → ".join(words)
 
 
@@ -218,9 +141,9 @@ def short_lines(part: Part) -> list[str]:
     return SHORT_LABELS.get(part.label, part.label).split("\n")
 
 
-def draw_sides(sides: Sequence[Side], name: str = "") -> Page:
+def draw_sides(sides: Sides, name: str) -> Page:
     """Draw a row of boxes for each side, with the part of a name lit and its
-    shape; without a name, with a shape wherever it changes."""
+    shape."""
     first = NAME_ROW + (SHAPE_ROW if sides[1:] else 4)
     page = Page(PANEL, first + STEP * (len(sides) - 1) + BOX + SHAPE_ROW)
     rows = [
@@ -231,14 +154,9 @@ def draw_sides(sides: Sequence[Side], name: str = "") -> Page:
     lit = [part for part in parts if part.name == name][:1]
     for row in rows:
         draw_side(row, lit, name)
-        before = None
         for part in (*lit, *row.side.parts):
-            new = not name and part.shape != before
-            if part in row.boxes and (
-                new or part in lit or part.name == "head"
-            ):
+            if part in row.boxes and (part in lit or part.name == "head"):
                 draw_shape(row, row.centre(part), part.shape)
-            before = part.shape
     for encoder, decoder in pairwise(rows):
         draw_memory(encoder, decoder)
     return page
@@ -297,44 +215,6 @@ def draw_memory(encoder: SideRow, decoder: SideRow) -> None:
         down = (decoder.centre(to), low)
         goal = decoder.centre(to), decoder.middle - BOX / 2
         page.arrow((x, y + 9), (x, low), down, goal)
-
-
-def draw_stops(title: str, stops: Sequence[Part], lit: int) -> list[Page]:
-    """Draw an attention as a line with stops, those up to `lit` as done, on
-    as many panels as their shapes need."""
-    widest = max(shape_width(*shape_labels(part.shape)) for part in stops)
-    most = max(1, HALF // (widest + 6))
-    many = ceil(len(stops) / ceil(len(stops) / most))
-    step, pages = HALF / many, list[Page]()
-    for first in range(0, len(stops), many):
-        page = Page(HALF, LINE_TITLE + LINE_HIGH)
-        row = stops[first : first + many]
-        if not first:
-            page.note(0, 8, title, ha="left", weight="bold")
-        more = first + many < len(stops)
-        start = 0 if first else step / 2
-        end = HALF if more else (len(row) - 0.5) * step
-        here = end if lit >= first + many else (lit - first + 0.5) * step
-        for colour, to in (EDGE[0], end), (RIM[0], here):
-            style: Style = {"arrowstyle": "-", "lw": 3, "color": colour}
-            if to > start:
-                line = (start, LINE_TITLE + 30), (to, LINE_TITLE + 30)
-                page.arrow(*line, zorder=1, **style)
-        for i, part in enumerate(row):
-            draw_stop(page, (i + 0.5) * step, part, first + i - lit)
-        pages.append(page)
-    return pages
-
-
-def draw_stop(page: Page, x: float, part: Part, ahead: int) -> None:
-    """Draw a stop: done, here, or so many stops `ahead`."""
-    y = LINE_TITLE + 30
-    style: Style = {"fc": RIM[0] if ahead <= 0 else PAPER[0], "lw": 1.2}
-    style["ec"] = RIM[0] if ahead <= 0 else HATCH[0]
-    page.add(Circle((x, y), 8 if ahead == 0 else 4.5, zorder=2, **style))
-    here: Style = {"weight": "bold", "size": NAME + 1} if ahead == 0 else {}
-    page.write(x, y - 19, part.label, **here)
-    page.shape(x, y + 26, *shape_labels(part.shape))
 
 
 def shape_labels(shape: Shape) -> tuple[list[str], list[int]]:
