@@ -119,11 +119,11 @@ def step_shapes(step: Step) -> CallShapes:
 def sources_of(steps: list[Step]) -> list[list[int | None]]:
     """List the steps that made, or last changed, what each step reads: None
     for an input."""
-    found, last = [], dict[int, int]()
+    sources, last = [], dict[int, int]()
     for i, step in enumerate(steps):
-        found.append([last.get(mark.number) for mark in step.reads])
+        sources.append([last.get(mark.number) for mark in step.reads])
         last |= {mark.number: i for mark in step.makes}
-    return found
+    return sources
 
 
 def call_of(function: Callable, frame: FrameType) -> Call:
@@ -180,11 +180,11 @@ def keep_result(recorder: "Recorder", visit: Visit) -> None:
         return
     steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
     numbers = {mark.number for mark in visit.makes or ()}
-    made = {x.number: i for i, step in enumerate(steps) for x in step.makes}
-    for i in {made[n] for n in numbers & made.keys()} - {*values.kept}:
-        found = [seen[mark.number - 1]() for mark in steps[i].makes]
-        there = [tensor for tensor in found if tensor is not None]
-        if len(there) == len(found):
+    makers = {x.number: i for i, step in enumerate(steps) for x in step.makes}
+    for i in {makers[n] for n in numbers & makers.keys()} - {*values.kept}:
+        tensors = [seen[mark.number - 1]() for mark in steps[i].makes]
+        there = [tensor for tensor in tensors if tensor is not None]
+        if len(there) == len(tensors):
             values.keep(i, there, (), {})
             del values.given[i]  # it is not known any more
 
@@ -313,11 +313,11 @@ class RecordedRun:
         """Where each step is: in which visit, called from which lines, and
         how many were there before it."""
         before: dict[tuple, Iterator[int]] = defaultdict(count)
-        found = ((s.visit.path, s.visit.nth, s.place) for s in self.steps)
-        return [(*one, next(before[one])) for one in found]
+        places = ((s.visit.path, s.visit.nth, s.place) for s in self.steps)
+        return [(*place, next(before[place])) for place in places]
 
     def shapes_of(self, other: "RecordedRun") -> list[CallShapes | None]:
         """Give the shapes of this run's steps where another's are: the nth at
         a position is the nth there; None for one that is lacking here."""
-        known = dict(zip(self.positions, map(step_shapes, self.steps)))
-        return [known.get(one) for one in other.positions]
+        shapes = dict(zip(self.positions, map(step_shapes, self.steps)))
+        return [shapes.get(position) for position in other.positions]

@@ -126,8 +126,8 @@ def visit_of(
     frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
     (place, turn), parent = place_of(visits, frame), visits.now
     direct = place[0][0] is frame.f_code
-    given = dict(enumerate(args)) | kwargs
-    reads = {name: visits.marks.read((x,)) for name, x in given.items()}
+    named = dict(enumerate(args)) | kwargs
+    reads = {name: visits.marks.read((x,)) for name, x in named.items()}
     nth, start = next(visits.counts[path]), len(visits.steps)
     visit = Visit(path, nth, kind, parent, place, direct, reads, start)
     visit.turn = turn or next(visits.turns)
@@ -143,24 +143,24 @@ def place_of(
     Outside of all it is `base`, the code that started the recording. And give
     the turn: 0 where the line itself calls a `function`."""
     lines: Place = ()
-    theirs: Place = ()
-    called = inner = None
+    packages: Place = ()
+    called = callee = None
     last = visits.frame
     while frame and frame is not last:
         code, line = frame.f_code, (frame.f_code, frame.f_lasti)
-        whose = exact_owner(code.co_filename)
-        if whose == "reader":
-            called = called if lines else inner
+        owner = exact_owner(code.co_filename)
+        if owner == "reader":
+            called = called if lines else callee
             lines += (line,)
-        elif whose == "package":
-            called = called if lines or theirs else inner
-            theirs += (line,)
-        elif whose == "tracer" and (lines or theirs or code is visits.base):
-            theirs = theirs or (line,)
+        elif owner == "package":
+            called = called if lines or packages else callee
+            packages += (line,)
+        elif owner == "tracer" and (lines or packages or code is visits.base):
+            packages = packages or (line,)
             break
-        inner, frame = frame, frame.f_back
-    if not (lines or theirs):
+        callee, frame = frame, frame.f_back
+    if not (lines or packages):
         return visits.now.place, visits.now.turn
     if called is None or called.f_code is getattr(function, "__code__", None):
-        return lines or theirs, 0
-    return lines or theirs, visits.turn_of(called)
+        return lines or packages, 0
+    return lines or packages, visits.turn_of(called)
