@@ -6,9 +6,8 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from itertools import chain, product, starmap, zip_longest
+from itertools import chain, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -25,11 +24,9 @@ from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.record.owners import owner
 from shapewatch.tracing.record.recorder import (
     CallShapes,
-    Keep,
     RecordedRun,
     ShapeRun,
     Step,
-    every_step,
     line_parts,
     step_shapes,
 )
@@ -334,35 +331,6 @@ def line_values(
     return sorted(values, key=itemgetter(0))
 
 
-def is_called(name: str, pattern: str) -> bool:
-    """Whether a "path:variable" is what a pattern says; without a path it is
-    that of any module, and the whole model may have its class: (LM):y."""
-    anywhere = f"*:{pattern}" if pattern else pattern
-    forms = pattern, anywhere, WHOLE_PREFIX.sub(":", pattern)
-    return any(fnmatchcase(name, form) for form in forms)
-
-
-def keeper(keep: bool | str | list[str]) -> Keep:
-    """Say of each call, and of what each module gives, whether to keep it."""
-    if isinstance(keep, bool):
-        return every_step if keep else None
-    patterns = [keep] if isinstance(keep, str) else keep
-
-    def is_kept(result: Step | Visit) -> bool:
-        names: Iterable[str] = ()
-        if isinstance(result, Step):
-            inside = result.turn == result.visit.turn > 0
-            names = [f"{result.visit.path}:"]
-            if not inside:
-                received = bound_names(*receiver(result.visit, result.place))
-                names = *names_of(result), *received
-        elif result.direct and result.parent:
-            names = bound_names(*receiver(result.parent, result.place))
-        return any(starmap(is_called, product(names, patterns)))
-
-    return is_kept
-
-
 def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     """Find the value of "path:variable"; `nth` when it was bound often.
 
@@ -387,7 +355,7 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
         raise ValueError(f"{text!r} was bound {times} times, not {nth + 1}")
     i, output = spots[nth]
     if i not in kept:
-        raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
+        raise KeyError(f"{text!r} was not kept: trace with keep=True.")
     return kept[i][output]
 
 

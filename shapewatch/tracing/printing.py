@@ -224,6 +224,7 @@ class LiveCalls(Recorder):
     def __init__(self, model: nn.Module, preview: Preview):
         super().__init__(model)
         self.preview, self.label = preview, ""
+        self.visits.leave = self.end_line
         self.waiting: Step | None = None
         self.turn = 0
 
@@ -238,7 +239,7 @@ class LiveCalls(Recorder):
                 self.print_waiting(alone)
         return step
 
-    def leave(self, visit: Visit) -> None:
+    def end_line(self, visit: Visit) -> None:
         """Print what waits, when a module gives what its line asked for."""
         if visit.direct:
             self.print_waiting()

@@ -41,12 +41,12 @@ def probed_calls(
     traced run, and notes on what is not proved."""
     others, notes = list[OtherRun](), list[str]()
     varied = names_to_vary(start, axes or [], plain_sizes(dims))
+    if not (varied or run.error):
+        notes = without_axis(run, dims)
     if start and varied:
         prober = Prober(run, start, axes or [], dims, varied)
         prober.probe()
         others, notes = prober.others, prober.notes
-    elif not run.error:
-        notes = without_axis(run, dims)
     return Calls(run, others, notes + run.notes, dims)
 
 

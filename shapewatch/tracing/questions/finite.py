@@ -20,7 +20,6 @@ from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Step,
     branch_condition,
-    every_step,
     sources_of,
 )
 from shapewatch.tracing.record.state import aside
@@ -216,7 +215,7 @@ class SearchedRun(RecordedRun):
         super().__init__(sizes)
         self.values = self.looks = NonFiniteSearch(self)
         with aside(call):
-            self.record(call, every_step)
+            self.record(call, keep=True)
 
     def infinite_ends(self) -> list[int]:
         """List the steps that made the result, if there is infinity in it."""

@@ -102,15 +102,6 @@ def line_parts(step: Step) -> tuple[str, str]:
     return expressions.variable(*step.place[0]), written
 
 
-# Whether to keep what a step made; or what a module gave, when that is known.
-Keep = Callable[[Step | Visit], bool] | None
-
-
-def every_step(made: Step | Visit) -> bool:
-    """Keep what the steps make: there is no more in what a module gives."""
-    return isinstance(made, Step)
-
-
 def step_shapes(step: Step) -> CallShapes:
     """Give the shapes of what a step reads and makes."""
     return [x.shape for x in step.reads], [x.shape for x in step.makes]
@@ -173,31 +164,13 @@ class ShapeRun(TorchFunctionMode):
         return [*self.shapes]
 
 
-def keep_result(recorder: "Recorder", visit: Visit) -> None:
-    """Keep what the steps made that made what a module gave, as far as it is
-    there."""
-    if not (recorder.keep and recorder.keep(visit)):
-        return
-    steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
-    numbers = {mark.number for mark in visit.makes or ()}
-    makers = {x.number: i for i, step in enumerate(steps) for x in step.makes}
-    for i in {makers[n] for n in numbers & makers.keys()} - {*values.kept}:
-        tensors = [seen[mark.number - 1]() for mark in steps[i].makes]
-        there = [tensor for tensor in tensors if tensor is not None]
-        if len(there) == len(tensors):
-            values.keep(i, there, (), {})
-            del values.given[i]  # it is not known any more
-
-
 class Recorder(TorchFunctionMode):
     """Write down each torch call that makes a tensor, in a run of `model`.
 
-    `keep` says of each call, and of each module, whether to keep the result.
+    `keep` says whether to keep what the calls make.
     """
 
-    leave = keep_result
-
-    def __init__(self, model: nn.Module, keep: Keep = None):
+    def __init__(self, model: nn.Module, keep: bool = False):
         super().__init__()
         self.steps: list[Step] = []
         self.visits, self.values = Visits(model, self.steps), Values()
@@ -206,7 +179,6 @@ class Recorder(TorchFunctionMode):
 
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
-        self.visits.leave = self.leave
         self.stack = ExitStack()
         self.stack.enter_context(self.visits)
         self.stack.enter_context(seen_calls())
@@ -234,7 +206,7 @@ class Recorder(TorchFunctionMode):
         if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
             n = add_step(self.steps, step)
-            if self.keep and self.keep(step):
+            if self.keep:
                 self.values.keep(n, tensors(result), args, kwargs or {})
         return result
 
@@ -281,7 +253,7 @@ class RecordedRun:
         self.notes: list[str] = []
         self.values, self.gives = Values(), list[Mark]()
 
-    def record(self, call: ModelCall, keep: Keep = None) -> None:
+    def record(self, call: ModelCall, keep: bool = False) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
         recorder = Recorder(call.whole, keep)
         recorder.visits.now.kind = call.kind
