@@ -18,7 +18,7 @@ def print_shapes(
     A line for each module, as it finishes: the parts come before the whole.
     Without a model, a line for each torch call. TypeError for no module.
     Other names go to `shapewatch.print_shapes`: with `axes=["B T"]` it names
-    the axes, with `calls=True` it prints a model's torch calls.
+    the axes.
     """
     if names or model is None:
         from shapewatch import print_shapes as print_named

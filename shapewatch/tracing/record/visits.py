@@ -60,10 +60,10 @@ class Visits:
     """Follow the modules of a model while they run, in this thread, and note
     how each was called and what it gave, while `steps` grow.
 
-    `now` is the visit under way; outside every module its path is "". `leave`
-    is called with each visit that ends. Use it in a `with` statement:
-    nn.Module is as it was afterwards. (What its __call__ calls is swapped,
-    and not __call__ itself: Python would have to tell every class of modules.)
+    `now` is the visit under way; outside every module its path is "". Use it
+    in a `with` statement: nn.Module is as it was afterwards. (What its
+    __call__ calls is swapped, and not __call__ itself: Python would have to
+    tell every class of modules.)
     """
 
     def __init__(self, model: nn.Module, steps: Sized = ()):
@@ -74,7 +74,6 @@ class Visits:
         # The library's function that a line called last, and its turn.
         self.called: tuple[FrameType | None, int] = None, 0
         self.turns = count(1)
-        self.leave: Callable[[Visit], None] | None = None
         self.now, self.done = Visit("", 0, ""), list[Visit]()
         self.marks, self.steps = Marks(), steps
         self.following = following(self)
@@ -85,7 +84,7 @@ class Visits:
 
     def __exit__(self, *error: object) -> None:
         self.following.__exit__(None, None, None)
-        self.called, self.leave = (None, 0), None
+        self.called = None, 0
 
     def run(
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
@@ -101,8 +100,6 @@ class Visits:
             self.now.parts = parts_of(result, self.marks)
             self.now.end = len(self.steps)
             self.done.append(self.now)
-            if self.leave:
-                self.leave(self.now)
             return result
         finally:
             (self.now, self.frame), self.called = before, called
