@@ -8,14 +8,14 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.tracing.axes.inputs import (
+from shapewatch.tracing.axes.names import Shapes, shapes_text
+from shapewatch.tracing.axes.sizes import Dims
+from shapewatch.tracing.calls import Calls, module_shapes
+from shapewatch.tracing.inputs import (
     Names,
     measured_dims,
     names_of_axes,
 )
-from shapewatch.tracing.axes.names import Shapes, shapes_text
-from shapewatch.tracing.axes.sizes import Dims
-from shapewatch.tracing.calls import Calls, module_shapes
 from shapewatch.tracing.record.models import model_call
 from shapewatch.tracing.record.shared import THREAD, eagerly, noting
 from shapewatch.tracing.record.state import aside

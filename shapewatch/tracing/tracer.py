@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from shapewatch.tracing.axes.inputs import Names, measured_dims
 from shapewatch.tracing.axes.sizes import Dims, run_sizes
+from shapewatch.tracing.inputs import Names, measured_dims
 from shapewatch.tracing.probing import factory_sizes, probed_calls
 from shapewatch.tracing.questions.finite import explanation
 from shapewatch.tracing.record.meta import ProbeStart

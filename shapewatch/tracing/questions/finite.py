@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from shapewatch.tracing.axes.inputs import tensors_in
 from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.inputs import tensors_in
 from shapewatch.tracing.questions.attention import plain_name
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.recorder import (

@@ -11,8 +11,8 @@ from torch import nn
 
 from shapewatch import report
 from shapewatch.tracing import flops, trace
-from shapewatch.tracing.axes.inputs import resized_call
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
+from shapewatch.tracing.inputs import resized_call
 from shapewatch.tracing.record.models import model_call
 from tests.helpers.small import words
 from tests.helpers.witness import bits
