@@ -17,8 +17,8 @@ def print_shapes(
 
     A line for each module, as it finishes: the parts come before the whole.
     Called without `with`, it prints from then on. Without a model, a line for
-    each torch call. Other names go to `shapewatch.print_shapes`: axes=["B T"]
-    names axes, calls=True prints torch calls. TypeError for no module.
+    each torch call. Other names go to `shapewatch.print_shapes`: with
+    axes=["B T"] it names the axes. TypeError for no module.
     """
     if names or model is None:
         from shapewatch import print_shapes as print_named

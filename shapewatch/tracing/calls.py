@@ -6,9 +6,8 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from itertools import chain, product, starmap, zip_longest
+from itertools import chain, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -25,11 +24,9 @@ from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.record.owners import owner
 from shapewatch.tracing.record.recorder import (
     CallShapes,
-    Keep,
     RecordedRun,
     ShapeRun,
     Step,
-    every_step,
     line_parts,
     step_shapes,
 )
@@ -98,12 +95,12 @@ class Calls:
     def uses(self) -> dict[int, list[tuple[int, Shape]]]:
         """The steps that read or make each tensor, by its number, with its
         named shape there."""
-        found = defaultdict[int, list[tuple[int, Shape]]](list)
+        uses = defaultdict[int, list[tuple[int, Shape]]](list)
         for i, (step, axes) in enumerate(zip(self.steps, self.axes)):
             marks = chain(step.reads, step.makes)
             for mark, shape in zip(marks, chain(*axes)):
-                found[mark.number].append((i, shape))
-        return found
+                uses[mark.number].append((i, shape))
+        return uses
 
     @cached_property
     @gc_paused()
@@ -120,9 +117,9 @@ class Calls:
         return names_by_step(self.steps, self.run.visits)
 
 
-def kinds_of(found: Iterable[Any]) -> list[DtypeDevice]:
+def kinds_of(tensors: Iterable[Any]) -> list[DtypeDevice]:
     """Name the data types and devices of tensors, or of their marks."""
-    return [dtype_device(one.dtype, one.device) for one in found]
+    return [dtype_device(tensor.dtype, tensor.device) for tensor in tensors]
 
 
 @cache
@@ -148,10 +145,10 @@ def new_kinds(steps: Sequence[Any]) -> list[tuple[str, ...]]:
 
 
 def kind_texts(
-    marks: Iterable[Mark], known: Iterable[DtypeDevice]
+    marks: Iterable[Mark], read_kinds: Iterable[DtypeDevice]
 ) -> tuple[str, ...]:
     """Say what is new in each tensor: "bool", "on cuda:0", both, or ""."""
-    dtypes, devices = map(set, zip(*known))
+    dtypes, devices = map(set, zip(*read_kinds))
     return tuple(
         " ".join(
             [dtype] * (dtype not in dtypes)
@@ -164,16 +161,16 @@ def kind_texts(
 def shapes_at(calls: Calls, marks: list[Mark] | None, end: int) -> Shapes:
     """Name the shapes of tensors after `end` steps; by its sizes, that of a
     tensor which no call has read or made."""
-    found = []
+    shapes = []
     for mark in marks or ():
         use = calls.uses.get(mark.number)
         if use:
             n = bisect_left(use, end, key=itemgetter(0))
-            found.append(use[max(n - 1, 0)][1])
+            shapes.append(use[max(n - 1, 0)][1])
         else:
             sizes = tuple(Axis(n, str(n), "unknown") for n in mark.shape)
-            found.append(sizes)
-    return tuple(found)
+            shapes.append(sizes)
+    return tuple(shapes)
 
 
 def known_shapes(
@@ -181,8 +178,8 @@ def known_shapes(
 ) -> Shapes | None:
     """Name the shapes of tensors after `end` steps; None where there are
     none, or no call has read or made one of them."""
-    known = marks and all(mark.number in calls.uses for mark in marks)
-    return shapes_at(calls, marks, end) if known else None
+    are_known = marks and all(mark.number in calls.uses for mark in marks)
+    return shapes_at(calls, marks, end) if are_known else None
 
 
 def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
@@ -195,11 +192,11 @@ def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
 def turns_of(steps: Sequence[Step]) -> list[int]:
     """Number what the lines do: the steps that a library makes each time on
     behalf of one have one number; so have those of Python's own sum."""
-    found = list[int]()
+    turns = list[int]()
     for i, step in enumerate(steps):
         goes_on = i and sums_on(steps[i - 1], step)
-        found.append(found[-1] if goes_on else step.turn or -1 - i)
-    return found
+        turns.append(turns[-1] if goes_on else step.turn or -1 - i)
+    return turns
 
 
 def sums_on(before: Step, step: Step) -> bool:
@@ -274,8 +271,10 @@ def names_of(step: Step) -> tuple[str, str]:
     whose code it stands; and of the line that receives what it makes, where
     functions of the reader's return it. A variable may be ""."""
     lines = own_line(step.visit, step.place), receiver(step.visit, step.place)
-    own, received = (f"{x.path}:{variable(*place[0])}" for x, place in lines)
-    return own, received
+    written, received = (
+        f"{x.path}:{variable(*place[0])}" for x, place in lines
+    )
+    return written, received
 
 
 def bound_names(visit: Visit, place: Place) -> Targets:
@@ -290,22 +289,22 @@ def names_by_step(
 ) -> list[StepNames]:
     """List what each step's tensors are bound to. First comes the line of the
     step, or, within a library, the module alone."""
-    own = (
+    first = (
         names_of(step)[0] if alone else f"{step.visit.path}:"
         for step, alone in zip(steps, single_steps(steps))
     )
-    names: list[StepNames] = [({name: 0}, {}) for name in own]
-    made, n = dict[int, Spot](), 0
+    names: list[StepNames] = [({name: 0}, {}) for name in first]
+    spots, n = dict[int, Spot](), 0
     for end, visit, place, _, parts in line_values(steps, visits):
         for i in range(n, end):
-            made |= {x.number: (i, k) for k, x in enumerate(steps[i].makes)}
+            spots |= {x.number: (i, k) for k, x in enumerate(steps[i].makes)}
         line, n = receiver(visit, place), end
         for name, path in bound_names(*line).items():
             mark = part_at(parts, path)
-            if mark and mark.number in made:
-                i, which = made[mark.number]
+            if mark and mark.number in spots:
+                i, output = spots[mark.number]
                 far = own_line(steps[i].visit, steps[i].place) != line
-                names[i][far].setdefault(name, which)
+                names[i][far].setdefault(name, output)
     return names
 
 
@@ -314,49 +313,22 @@ def line_values(
 ) -> list[LineValue]:
     """List what lines give: a module that they call, or else the last step
     that they, or a library for them, make there."""
-    found, last = [], {turn: i for i, turn in enumerate(turns_of(steps))}
+    values, last = [], {turn: i for i, turn in enumerate(turns_of(steps))}
     for i in last.values():
         step, visit = steps[i], steps[i].visit
         while visit.parent and visit.turn == step.turn and not visit.direct:
             visit = visit.parent
         if visit.turn != step.turn or not step.turn:
-            line, made = own_line(step.visit, step.place), step.makes
-            parts: Parts = made[0] if len(made) == 1 else [*made]
-            found.append(LineValue(i + 1, *line, made, parts))
+            line, outputs = own_line(step.visit, step.place), step.makes
+            parts: Parts = outputs[0] if len(outputs) == 1 else [*outputs]
+            values.append(LineValue(i + 1, *line, outputs, parts))
     for visit in visits:
         if visit.direct and visit.parent:
             line = visit.parent, visit.place
-            found.append(LineValue(visit.end, *line, visit.makes, visit.parts))
-    return sorted(found, key=itemgetter(0))
-
-
-def is_called(name: str, pattern: str) -> bool:
-    """Whether a "path:variable" is what a pattern says; without a path it is
-    that of any module, and the whole model may have its class: (LM):y."""
-    anywhere = f"*:{pattern}" if pattern else pattern
-    forms = pattern, anywhere, WHOLE_PREFIX.sub(":", pattern)
-    return any(fnmatchcase(name, form) for form in forms)
-
-
-def keeper(keep: bool | str | list[str]) -> Keep:
-    """Say of each call, and of what each module gives, whether to keep it."""
-    if isinstance(keep, bool):
-        return every_step if keep else None
-    patterns = [keep] if isinstance(keep, str) else keep
-
-    def is_kept(made: Step | Visit) -> bool:
-        names: Iterable[str] = ()
-        if isinstance(made, Step):
-            inside = made.turn == made.visit.turn > 0
-            names = [f"{made.visit.path}:"]
-            if not inside:
-                received = bound_names(*receiver(made.visit, made.place))
-                names = *names_of(made), *received
-        elif made.direct and made.parent:
-            names = bound_names(*receiver(made.parent, made.place))
-        return any(starmap(is_called, product(names, patterns)))
-
-    return is_kept
+            values.append(
+                LineValue(visit.end, *line, visit.makes, visit.parts)
+            )
+    return sorted(values, key=itemgetter(0))
 
 
 def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
@@ -371,8 +343,8 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
         [(i, x[name]) for i, x in enumerate(side) if name in x]
         for side in zip(*names)
     )
-    found = next(filter(None, every))
-    times = len(found)
+    spots = next(filter(None, every))
+    times = len(spots)
     if nth is None and times > 1:
         raise ValueError(
             f"{text!r} was bound {times} times: write [{text!r}, 0] to "
@@ -381,26 +353,26 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     nth = nth or 0
     if not 0 <= nth < times:
         raise ValueError(f"{text!r} was bound {times} times, not {nth + 1}")
-    i, which = found[nth]
+    i, output = spots[nth]
     if i not in kept:
-        raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
-    return kept[i][which]
+        raise KeyError(f"{text!r} was not kept: trace with keep=True.")
+    return kept[i][output]
 
 
 def known_name(names: Iterable[str], text: str) -> str:
     """Find the one "path:variable" that a text says, with its path or not;
     else list those in the same module, or all if there are none."""
-    known = [x for x in dict.fromkeys(names) if x[-1] != ":"]
+    bound = [x for x in dict.fromkeys(names) if x[-1] != ":"]
     forms = text, WHOLE_PREFIX.sub(":", text)
-    found = [x for x in known if x in forms or x.rpartition(":")[2] == text]
-    if text in found or len(found) == 1:
-        return text if text in found else found[0]
-    if found:
+    matches = [x for x in bound if x in forms or x.rpartition(":")[2] == text]
+    if text in matches or len(matches) == 1:
+        return text if text in matches else matches[0]
+    if matches:
         raise ValueError(
             f"{text!r} is bound in several modules: write one of "
-            f"{', '.join(map(repr, found))}."
+            f"{', '.join(map(repr, matches))}."
         )
     path = text.rpartition(":")[0]
-    inside = [name for name in known if name.rpartition(":")[0] == path]
-    listed = ", ".join(inside or known) or "none"
+    inside = [name for name in bound if name.rpartition(":")[0] == path]
+    listed = ", ".join(inside or bound) or "none"
     raise KeyError(f"no line binds {text!r}: there are {listed}")

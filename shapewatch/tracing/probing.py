@@ -6,11 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from itertools import chain
 
-from shapewatch.tracing.axes.inputs import (
-    Names,
-    names_of_axes,
-    resized_call,
-)
 from shapewatch.tracing.axes.sizes import (
     Dims,
     Sizes,
@@ -24,6 +19,11 @@ from shapewatch.tracing.axes.sizes import (
     sizes_of_one,
 )
 from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.inputs import (
+    Names,
+    names_of_axes,
+    resized_call,
+)
 from shapewatch.tracing.record.meta import MetaWeights, ProbeStart
 from shapewatch.tracing.record.models import ModelCall, built_call
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
@@ -41,12 +41,12 @@ def probed_calls(
     traced run, and notes on what is not proved."""
     others, notes = list[OtherRun](), list[str]()
     varied = names_to_vary(start, axes or [], plain_sizes(dims))
+    if not (varied or run.error):
+        notes = without_axis(run, dims)
     if start and varied:
-        prober = Prober(run, start, axes or [], dims, varied)
+        prober = Prober(Reruns(run, start, axes or []), dims, varied)
         prober.probe()
         others, notes = prober.others, prober.notes
-    elif not run.error:
-        notes = without_axis(run, dims)
     return Calls(run, others, notes + run.notes, dims)
 
 
@@ -83,28 +83,15 @@ def without_axis(run: RecordedRun, dims: Dims) -> list[str]:
     ]
 
 
-class Prober:
-    """The traced run, and others, from where that started, at sizes in which
-    the names `varied` move.
+class Reruns:
+    """A traced run, and how to run again from where that started: with
+    inputs that are resized, or that a factory makes."""
 
-    `others` are the runs that went, `notes` the names that do not move.
-    """
-
-    def __init__(
-        self,
-        run: RecordedRun,
-        start: ProbeStart,
-        axes: Names,
-        dims: Dims,
-        varied: list[str],
-    ):
-        self.run, self.start = run, start
-        self.axes, self.dims, self.varied = axes, dims, varied
-        self.others, self.notes = list[OtherRun](), list[str]()
+    def __init__(self, run: RecordedRun, start: ProbeStart, axes: Names):
+        self.run, self.start, self.axes = run, start, axes
 
     def call_at(self, sizes: Sizes) -> ModelCall:
-        """Give the call at other sizes: with inputs that are resized, or
-        that a factory makes."""
+        """Give the call at other sizes."""
         call, build = self.start.call, self.start.build
         if build is None:
             return resized_call(call, self.axes, sizes)
@@ -129,6 +116,18 @@ class Prober:
             if computes if again.error else again.calls == self.run.calls:
                 break
         return again
+
+
+class Prober:
+    """Runs again at sizes in which the names `varied` move.
+
+    `others` are the runs that went, `notes` the names that do not move.
+    """
+
+    def __init__(self, reruns: Reruns, dims: Dims, varied: list[str]):
+        self.run, self.at = reruns.run, reruns.at
+        self.dims, self.varied = dims, varied
+        self.others, self.notes = list[OtherRun](), list[str]()
 
     def probe(self) -> None:
         """Run at other sizes: three, and more where a model refuses one, or

@@ -61,13 +61,8 @@ class Row(NamedTuple):
 
     def __str__(self) -> str:
         """Write a line: what was called, and the shapes."""
-        return call_line(self.call, self.reads, self.makes)
-
-
-def call_line(call: str, reads: str, makes: str) -> str:
-    """Write a line: what was called, and the shapes."""
-    cells = "", ellipsize(call), f"{reads} -> {makes}"
-    return text_line(cells, (0, WIDTH, 0))
+        cells = "", ellipsize(self.call), f"{self.reads} -> {self.makes}"
+        return text_line(cells, (0, WIDTH, 0))
 
 
 def ellipsize(call: str) -> str:

@@ -29,7 +29,7 @@ FEW_LINES = 40  # lines of calls
 
 
 class TracedCalls(Printable):
-    """The torch calls of a run, their kept values, and how they print."""
+    """The torch calls of a run, and their kept values."""
 
     def __init__(self, calls: Calls, call: ModelCall):
         self._calls, self._call = calls, call
@@ -51,6 +51,19 @@ class TracedCalls(Printable):
         """Show a module, and all within it; * stands for anything."""
         return self._calls.table.at(pattern)
 
+    def __getitem__(self, name: str | tuple[str, int]) -> Tensor:
+        """Give a kept value by "path:variable", or by a variable that only
+        one module has; with a number after it, one of several of that name."""
+        text, nth = name if isinstance(name, tuple) else (name, None)
+        return kept_value(self._calls, text, nth)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+class PrintedCalls(TracedCalls):
+    """The calls of a run, to be printed, written to a file, and compared."""
+
     @gc_paused()
     def tree(self, depth: int | None = None) -> Tree:
         """Show the modules in the order in which they first ran, with named
@@ -61,15 +74,6 @@ class TracedCalls(Printable):
         """
         whole, name = self._call.whole, name_of(self.model)
         return Tree(self._calls, whole, name, depth)
-
-    def __getitem__(self, name: str | tuple[str, int]) -> Tensor:
-        """Give a kept value by "path:variable", or by a variable that only
-        one module has; with a number after it, one of several of that name."""
-        text, nth = name if isinstance(name, tuple) else (name, None)
-        return kept_value(self._calls, text, nth)
-
-    def __len__(self) -> int:
-        return len(self.steps)
 
     @property
     def _printed(self) -> Table | Tree:
@@ -85,8 +89,25 @@ class TracedCalls(Printable):
     def _repr_html_(self) -> str:
         return self._printed._repr_html_()
 
+    @gc_paused()
+    def to_json(self) -> str:
+        """Write the trace as JSON; `questions.as_json` has the schema."""
+        return to_json(self._calls)
 
-class Trace(TracedCalls):
+    def save(self, file: File) -> None:
+        """Write the calls, and the values that were kept, for `load_trace`:
+        to be compared with a later run."""
+        save_trace(self._calls, self._lines(), file)
+
+    def compare(self, reference: "PrintedCalls | SavedTrace") -> Comparison:
+        """Find where this run and another, maybe a saved one, part first."""
+        if isinstance(reference, SavedTrace):
+            return compare(compared_run(self._calls), reference._compared)
+        mine, theirs = map(compared_run, (self._calls, reference._calls))
+        return compare(mine, theirs)
+
+
+class Trace(PrintedCalls):
     """The torch calls of a run of `model` with `inputs`, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
@@ -145,20 +166,3 @@ class Trace(TracedCalls):
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
         return find_attention(self._calls)
-
-    @gc_paused()
-    def to_json(self) -> str:
-        """Write the trace as JSON; `questions.as_json` has the schema."""
-        return to_json(self._calls)
-
-    def save(self, file: File) -> None:
-        """Write the calls, and the values that were kept, for `load_trace`:
-        to be compared with a later run."""
-        save_trace(self._calls, self._lines(), file)
-
-    def compare(self, reference: "Trace | SavedTrace") -> Comparison:
-        """Find where this run and another, maybe a saved one, part first."""
-        if isinstance(reference, SavedTrace):
-            return compare(compared_run(self._calls), reference._compared)
-        mine, theirs = map(compared_run, (self._calls, reference._calls))
-        return compare(mine, theirs)

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from shapewatch.tracing.axes.inputs import Names, measured_dims
 from shapewatch.tracing.axes.sizes import Dims, run_sizes
-from shapewatch.tracing.calls import keeper
+from shapewatch.tracing.inputs import Names, measured_dims
 from shapewatch.tracing.probing import factory_sizes, probed_calls
 from shapewatch.tracing.questions.finite import explanation
 from shapewatch.tracing.record.meta import ProbeStart
@@ -21,7 +20,7 @@ def trace(
     build: Callable | None = None,
     dims: Dims | None = None,
     axes: Names | None = None,
-    keep: bool | str | list[str] = False,
+    keep: bool = False,
     **options: Any,
 ) -> Trace:
     """Run a model and record every torch call, with named axes.
@@ -45,9 +44,8 @@ def trace(
     `dims` gives names and sizes of other dimensions; one may be written with
     others, or say how a named one is made: `{"H": 3, "C": "H*D"}`.
 
-    `keep` keeps what the calls made: True for all, or patterns of
-    "path:variable". An error of the model's own is raised with a note, and
-    with the trace up to there as its `trace`.
+    `keep` keeps what the calls made. An error of the model's own is raised
+    with a note, and with the trace up to there as its `trace`.
 
     The trace's `notes` say which probes the model refused, and what cannot
     be seen. Compiled code runs as it is written, line by line, and PyTorch's
@@ -72,7 +70,7 @@ def trace(
     dims, sizes = measured_dims(call, axes, dims or {})
     start = ProbeStart(call, build) if build or axes is not None else None
     run = RecordedRun(sizes)
-    run.record(call, keeper(keep))
+    run.record(call, keep)
     with start.aside() if start else nullcontext():
         calls = probed_calls(run, start, axes, dims)
     traced = Trace(calls, call)
@@ -87,13 +85,11 @@ def check_options(
     """Raise TypeError for an option of another kind than it has to be."""
     named = isinstance(dims, Mapping) and {*map(type, dims)} <= {str}
     several = isinstance(axes, str | list | tuple | Mapping)
-    kept = keep if isinstance(keep, list | tuple) else [keep]
-    patterns = all(isinstance(x, bool | str) for x in kept)
     for fits, name, value, write in (
         (dims is None or named, "dims", dims, 'sizes, {"B": 2, "T": 8}'),
         (axes is None or several, "axes", axes, 'names, ["B T"]'),
         (build is None or callable(build), "build", build, "a function"),
-        (patterns, "keep", keep, 'True, or a pattern, "*:weights"'),
+        (isinstance(keep, bool), "keep", keep, "True or False"),
     ):
         if not fits:
             raise TypeError(f"{name}={value!r:.70} is no choice: give {write}")

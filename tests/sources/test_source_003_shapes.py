@@ -4,14 +4,12 @@ of them and of its own.
 The source prints after 11 of its codeblocks; the labels are its own.
 """
 
-import re
 from dataclasses import replace
 from functools import cache, partial
 
 import pytest
 import torch
 
-from shapewatch.tracing.tables import WIDTH
 from tests.helpers import source_003
 from tests.helpers.printed_003 import (
     BLOCKS,
@@ -27,7 +25,6 @@ from tformer_lite import (
     causal_mask,
     dot_product_attention,
     paper_base,
-    print_shapes,
     sinusoids,
     trace,
 )
@@ -175,19 +172,3 @@ def test_a_trace_has_every_printed_shape_in_the_printed_order(block, theirs):
     printed = [shape for n, _, shape in TABLE if n == block]
     inputs = theirs[block][1:]
     assert in_order(printed, shapes_in(seen, *inputs, reads=True))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS)
-def test_printing_live_says_what_the_source_prints(block, theirs, capsys):
-    part, *inputs = theirs[block]
-    module = getattr(part, "func", part)
-    with torch.no_grad(), print_shapes(module, calls=True):
-        part(*inputs)
-    lines = capsys.readouterr().out.splitlines()
-    printed = " ".join(line[WIDTH + 4 :] for line in lines)  # no calls
-    found = [tuple(one.shape) for one in inputs]
-    for sizes in re.findall(r"\(([\d, ]+)\)", printed):
-        found.append(tuple(map(int, re.findall(r"\d+", sizes))))
-    wanted = [shape for n, _, shape in TABLE if n == block]
-    assert in_order(wanted, found)

@@ -143,8 +143,8 @@ class Products:
 
     def moving(self, sizes: Column) -> set[str]:
         """Find the names that move some sizes when they move alone."""
-        found = (x for x, size in zip(self.moved, sizes) if size != sizes[0])
-        return {name for x in found if len(x) == 1 for name in x}
+        moves = (x for x, size in zip(self.moved, sizes) if size != sizes[0])
+        return {name for x in moves if len(x) == 1 for name in x}
 
     def find(self, sizes: Column) -> str:
         """Write sizes, one a run; "" if no product fits, or if several do.
@@ -160,10 +160,10 @@ class Products:
                 rest = {n: x for n, x in alone.items() if n not in own}
                 ways.append({**rest, name: own})
         for factors, more in itertools.product(ways, ADDENDS):
-            found = self.products(factors, [n - more for n in sizes])
-            if found:
-                text = f"{found[0]}{more:+}" if more else found[0]
-                return text if len(found) == 1 else ""
+            texts = self.products(factors, [n - more for n in sizes])
+            if texts:
+                text = f"{texts[0]}{more:+}" if more else texts[0]
+                return text if len(texts) == 1 else ""
         return ""
 
     def products(self, factors: FactorMovers, sizes: list[int]) -> list[str]:
@@ -181,18 +181,18 @@ def terms(
 ) -> list[Term]:
     """List how sizes may follow a name in the runs where nothing else moves:
     as it is, or else rounded."""
-    wanted, found = [sizes[i] for i in runs], list[Term]()
+    wanted, fits = [sizes[i] for i in runs], list[Term]()
     even = step(column[: len(sizes)])
-    known = roundings(name, column, tuple(runs), even)
-    for text, values in known.get(outline(wanted), []):
+    rounded = roundings(name, column, tuple(runs), even)
+    for text, values in rounded.get(outline(wanted), []):
         factor, added = line([values[i] for i in runs], wanted)
         if factor:
             b, a = (added / factor).as_integer_ratio()
             written = formula_text(text, Fraction(a), Fraction(b))
-            found.append((written, [a * n + b for n in values]))
+            fits.append((written, [a * n + b for n in values]))
             if text == name:
                 break
-    return found
+    return fits
 
 
 def product_text(factors: tuple[Term, ...], sizes: list[int]) -> str:

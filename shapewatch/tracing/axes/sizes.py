@@ -32,17 +32,20 @@ def run_sizes(dims: Dims) -> Sizes:
     for name, n in known.items():
         if n < 0:
             raise ValueError(f"dims: {name} is {n}. A size is 0 or more.")
-    while rest := {name: x for name, x in dims.items() if name not in known}:
+    while unsolved := {
+        name: x for name, x in dims.items() if name not in known
+    }:
         sizes = {
-            name: dim_size(name, text, known) for name, text in rest.items()
+            name: dim_size(name, text, known)
+            for name, text in unsolved.items()
         }
-        found = {name: n for name, n in sizes.items() if n is not None}
-        if not found:
+        solved = {name: n for name, n in sizes.items() if n is not None}
+        if not solved:
             raise ValueError(
-                f"dims {rest} use names that are unknown, or each other. "
+                f"dims {unsolved} use names that are unknown, or each other. "
                 f"Known are {', '.join(known) or 'none'}."
             )
-        known |= found
+        known |= solved
     return {name: known[name] for name in dims}
 
 
@@ -178,7 +181,7 @@ def unseen_sizes(columns: Columns, dims: Dims) -> list[Sizes]:
     A name moves by steps that divide those that it has moved by. What is
     written with others stays even where a model has let it be nothing else.
     """
-    random, found = Random(0), list[Sizes]()
+    random, unseen = Random(0), list[Sizes]()
     steps = {name: step(column) for name, column in columns.items()}
     plain = [name for name in columns if is_size(dims[name])]
     for _ in range(100 * UNSEEN_RUNS):
@@ -191,10 +194,10 @@ def unseen_sizes(columns: Columns, dims: Dims) -> list[Sizes]:
             (sizes[n] - c[0]) % even_part(steps[n]) for n, c in columns.items()
         )
         if not any(even):
-            found.append(sizes)
-        if len(found) == UNSEEN_RUNS:
+            unseen.append(sizes)
+        if len(unseen) == UNSEEN_RUNS:
             break
-    return found
+    return unseen
 
 
 def even_part(size: int) -> int:

@@ -32,24 +32,24 @@ class Diff(Printable):
     @property
     def _steps(self) -> list[tuple[str, list[LinePair]]]:
         """Each title, and the lines before and after."""
-        found = []
+        steps = []
         for title, (old, new) in zip(self.titles, pairwise(self.versions)):
             pairs = line_pairs(old.splitlines(), new.splitlines())
-            found.append((title, pairs if self.whole else without_same(pairs)))
-        return found
+            steps.append((title, pairs if self.whole else without_same(pairs)))
+        return steps
 
     def _lines(self) -> list[str]:
         """Write a title, and lines with - that were replaced by those with +
         below them."""
-        found = []
+        lines = []
         for title, pairs in self._steps:
             for line in title.splitlines():
-                found += wrap(line, DIFF_WIDTH) or [""]
+                lines += wrap(line, DIFF_WIDTH) or [""]
             for old, new in pairs:
                 signed = ("  ", old), ("- ", old), ("+ ", new)
                 chosen = signed[:1] if old == new else signed[1:]
-                found += [sign + x for sign, x in chosen if x is not None]
-        return found
+                lines += [sign + x for sign, x in chosen if x is not None]
+        return lines
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
@@ -104,8 +104,8 @@ def without_same(pairs: list[LinePair]) -> list[LinePair]:
     pairs = [pair for pair in pairs if pair[0] != pair[1]]
     lines = [x for pair in pairs for x in pair if x is not None]
     moved = iter(dedent("\n".join(lines)).split("\n"))
-    found = [[x if x is None else next(moved) for x in p] for p in pairs]
-    return [(old, new) for old, new in found]
+    dedented = [[x if x is None else next(moved) for x in p] for p in pairs]
+    return [(old, new) for old, new in dedented]
 
 
 def pair_html(old: str | None, new: str | None) -> str:

@@ -33,9 +33,9 @@ def runs_around(event: LineValue, code: CodeType) -> Iterator[FunctionRun]:
     visit: Visit | None = event.visit
     place = event.place
     while visit:
-        found = [(one, one.co_filename) for one, _ in place]
-        if wanted in found:
-            yield code, visit, place[found.index(wanted) + 1 :]
+        led_here = [(function, function.co_filename) for function, _ in place]
+        if wanted in led_here:
+            yield code, visit, place[led_here.index(wanted) + 1 :]
         place, visit = visit.place, visit.parent
 
 
@@ -65,8 +65,8 @@ def runs_of(
 ) -> list[FunctionRun]:
     """List the runs of a function in one module, in order; ValueError
     where it did not run there, or where it is not clear in which."""
-    found = (run for x in events.all for run in runs_around(x, code))
-    runs = sorted(dict.fromkeys(found), key=lambda run: run[1].start)
+    every_run = (run for x in events.all for run in runs_around(x, code))
+    runs = sorted(dict.fromkeys(every_run), key=lambda run: run[1].start)
     paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
     if not paths:
         raise ValueError(f"{code.co_qualname} made no tensor in this run")
@@ -92,29 +92,29 @@ class Frame:
         self.code, self.visit, self.callers = run
         self.made = defaultdict[source.Span | None, list[LineValue]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
-        own = set(source.codes(self.code))
+        codes = set(source.codes(self.code))
         for event in events.within(run):
-            if event.place[0][0] in own:
+            if event.place[0][0] in codes:
                 self.made[source.span(*event.place[0])].append(event)
             if event.visit is self.visit:
-                self.note_functions(event.place, own)
+                self.note_functions(event.place, codes)
 
-    def note_functions(self, place: Place, own: set[CodeType]) -> None:
+    def note_functions(self, place: Place, codes: set[CodeType]) -> None:
         """Note which functions ran on the way to an event."""
         for i, ((code, _), caller) in enumerate(pairwise(place), 1):
             named = code.co_name.isidentifier() or code.co_name == "<lambda>"
-            if caller[0] in own and named:  # a comprehension is no function
+            if caller[0] in codes and named:  # a comprehension is no function
                 run = code, self.visit, place[i:]
                 self.called[source.span(*caller)].add(run)
 
     def value(self, node: ast.expr | ast.stmt) -> ShapesEachTime:
         """Tell what an expression made."""
         at = source.run_span(node)
-        if made := self.made.get(at):
+        if events := self.made.get(at):
             calls = self.events.calls
-            found = (known_shapes(calls, x.makes, x.end) for x in made)
-            times = tuple(filter(None, found))
-            known = len(times) == len(made)
+            shapes = (known_shapes(calls, x.makes, x.end) for x in events)
+            times = tuple(filter(None, shapes))
+            known = len(times) == len(events)
             return times if known else None
         if at in self.called:
             return shapes_of_function(self, node, self.called[at])
@@ -132,9 +132,12 @@ def returned_shapes(frame: Frame) -> ShapesEachTime:
         return ()
     if returns == frame.node.body[-1:]:
         return last_value(frame, values[0])
-    found = [made for made in map(frame.value, values) if made != ()]
-    if len(found) == 1 and 1 in (len(returns), len(found[0] or ())):
-        return found[0]
+    known_values = [made for made in map(frame.value, values) if made != ()]
+    if len(known_values) == 1 and 1 in (
+        len(returns),
+        len(known_values[0] or ()),
+    ):
+        return known_values[0]
     return None
 
 

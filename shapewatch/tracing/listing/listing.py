@@ -52,10 +52,10 @@ class AnnotatedSource:
     def __str__(self) -> str:
         """Write the notes beside the code where there is room, else below."""
         lines = [(code, [*starmap(note_text, ns)]) for code, ns in self._lines]
-        column, found = best_column(lines), [self._title, ""]
+        column, text = best_column(lines), [self._title, ""]
         for code, notes in lines:
-            found += text_lines(code, notes, column)
-        return "\n".join(line.rstrip() for line in found)
+            text += text_lines(code, notes, column)
+        return "\n".join(line.rstrip() for line in text)
 
     __repr__ = __str__
 
@@ -112,26 +112,28 @@ def best_column(lines: list[tuple[str, list[str]]]) -> int:
     return max(sorted(room), key=room.__getitem__, default=LISTING_WIDTH)
 
 
-def note_text(label: str, made: ShapesEachTime) -> str:
+def note_text(label: str, times: ShapesEachTime) -> str:
     """Write a note: its label and its shapes."""
-    shapes = each_time_text(made, shape_text)
+    shapes = each_time_text(times, shape_text)
     return f"{label}: {shapes}" if label else shapes
 
 
-def note_html(label: str, made: ShapesEachTime) -> str:
+def note_html(label: str, times: ShapesEachTime) -> str:
     """Write a note for the style sheet."""
-    shapes = each_time_text(made, shape_html)
+    shapes = each_time_text(times, shape_html)
     name = f"<code>{html.escape(label)}</code> " if label else ""
     return f"<span>{name}{shapes}</span>"
 
 
-def each_time_text(made: ShapesEachTime, write: Callable[[Shape], str]) -> str:
+def each_time_text(
+    times: ShapesEachTime, write: Callable[[Shape], str]
+) -> str:
     """Write the shapes that an expression had each time, and how often, of
     many the first and the last; "?" where they are not certain."""
-    if made is None:
+    if times is None:
         return "?"
     texts = []
-    for shapes in made:
+    for shapes in times:
         each = list(map(write, shapes))
         if len(each) > MOST_SHAPES:
             each = [each[0], "…", each[-1]]
@@ -217,10 +219,10 @@ def annotated_lines(frame: Frame) -> list[CodeLine]:
     node, lines = frame.node, ["", *source.lines_of(frame.code)]
     first, last = source.first_line(node), source.last_line(node)
     indent = len(lines[first]) - len(lines[first].lstrip())
-    rows, one = signature(node, lines)
-    left_out = {*rows[1:]} if one else set()
-    if one:
-        lines[rows[0]] = " " * indent + one
+    rows, folded = signature(node, lines)
+    left_out = {*rows[1:]} if folded else set()
+    if folded:
+        lines[rows[0]] = " " * indent + folded
     notes = defaultdict[int, list[Note]](list)
     for part, note in notes_of(frame):
         line = source.last_line(part)
@@ -245,10 +247,10 @@ def argument_notes(frame: Frame) -> Iterator[NoteAt]:
     visit, arguments = frame.visit, frame.node.args
     if frame.code.co_name != "forward" or frame.callers:
         return
-    given = [*arguments.posonlyargs, *arguments.args][1:]
-    names: dict[str | int, str] = {i: x.arg for i, x in enumerate(given)}
+    positional = [*arguments.posonlyargs, *arguments.args][1:]
+    names: dict[str | int, str] = {i: x.arg for i, x in enumerate(positional)}
     reads = {names.get(key, key): read for key, read in visit.reads.items()}
-    for argument in [*given, *arguments.kwonlyargs]:
+    for argument in [*positional, *arguments.kwonlyargs]:
         marks = reads.get(argument.arg)
         if shapes := known_shapes(frame.events.calls, marks, visit.start):
             yield argument, (argument.arg, (shapes,))
@@ -258,30 +260,30 @@ def statement_notes(
     statement: ast.stmt | ast.Lambda, frame: Frame
 ) -> Iterator[NoteAt]:
     """Note the values of the expressions in a statement, or in a lambda."""
-    own = getattr(statement, "value", getattr(statement, "body", None))
-    made = frame.value(statement)
-    if isinstance(statement, ast.AugAssign) and made != ():
-        yield from value_notes(statement.value, made, frame)
-        yield statement, ("", made)
+    value = getattr(statement, "value", getattr(statement, "body", None))
+    times = frame.value(statement)
+    if isinstance(statement, ast.AugAssign) and times != ():
+        yield from value_notes(statement.value, times, frame)
+        yield statement, ("", times)
         return
-    if isinstance(statement, ast.For) and made != ():  # Python 3.11 on
-        yield statement.iter, (expression_label(statement.iter), made)
+    if isinstance(statement, ast.For) and times != ():  # Python 3.11 on
+        yield statement.iter, (expression_label(statement.iter), times)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
-            yield from value_notes(child, (), frame, child is own)
+            yield from value_notes(child, (), frame, child is value)
 
 
 def value_notes(
-    node: ast.AST, outer: ShapesEachTime, frame: Frame, own: bool = False
+    node: ast.AST, outer: ShapesEachTime, frame: Frame, is_value: bool = False
 ) -> Iterator[NoteAt]:
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
-    made = frame.value(node) if isinstance(node, ast.expr) else ()
-    around = outer if made == () else made
+    times = frame.value(node) if isinstance(node, ast.expr) else ()
+    around = outer if times == () else times
     for child in ast.iter_child_nodes(node):
         yield from value_notes(child, around, frame)
-    if isinstance(node, ast.expr) and made not in ((), outer):
-        yield node, ("" if own else expression_label(node), made)
+    if isinstance(node, ast.expr) and times not in ((), outer):
+        yield node, ("" if is_value else expression_label(node), times)
 
 
 def expression_label(node: ast.expr) -> str:

@@ -238,8 +238,8 @@ def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
     """Call a step again, with other tensors in its arguments."""
     others = iter(reads)
     args, kwargs = tree_map_only(Tensor, lambda _: next(others), data.given[i])
-    made = tensors(data.steps[i].function(*args, **kwargs))
-    return [x.detach() for x in made]
+    results = tensors(data.steps[i].function(*args, **kwargs))
+    return [x.detach() for x in results]
 
 
 RTOL, ATOL = 1e-3, 1e-4
@@ -250,21 +250,21 @@ Product = tuple[Tensor, ...]
 
 
 def attention_operands(
-    data: Data, one: AttentionSteps, scores: Tensor, weights: Tensor
+    data: Data, steps: AttentionSteps, scores: Tensor, weights: Tensor
 ) -> tuple[Tensor | None, ...]:
     """Give queries (..., T, D), keys and values (..., S, D), and what the
-    weights mix of the values; each None where it cannot be told, or was not
-    kept. S is the axis of the weights that is mixed away, their last or the
-    one before; where that is not seen, the one along which they sum to 1."""
+    weights mix of the values; each None where it cannot be told. S is the
+    axis of the weights that is mixed away, their last or the one before;
+    where that is not seen, the one along which they sum to 1."""
     if weights.ndim < 2:
         return None, None, None, None
     ways = (scores, weights), (scores.mT, weights.mT)
     for way, shares in ways:
-        values, made = values_and_mixture(data, one, shares)
+        values, mixed = values_and_mixture(data, steps, shares)
         if values is not None:
-            return (*queries_and_keys(data, one, way), values, made)
+            return (*queries_and_keys(data, steps, way), values, mixed)
     turned = not rows_sum_to_1(weights) and rows_sum_to_1(weights.mT)
-    return (*queries_and_keys(data, one, ways[turned][0]), None, None)
+    return (*queries_and_keys(data, steps, ways[turned][0]), None, None)
 
 
 def rows_sum_to_1(weights: Tensor) -> bool:
@@ -274,18 +274,18 @@ def rows_sum_to_1(weights: Tensor) -> bool:
 
 
 def queries_and_keys(
-    data: Data, one: AttentionSteps, scores: Tensor
+    data: Data, steps: AttentionSteps, scores: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the queries and keys whose products the scores are: times a
     number, the same for all; or what the model makes of a product."""
-    if product := operands_of(data, one.product):
-        left, right, made = product
+    if product := operands_of(data, steps.product):
+        left, right, result = product
         sides = left, right.mT
         for rows, columns in (sides, sides[::-1]):
             q = lay_out(rows, scores, -2)
             k = lay_out(columns, scores, -1)
             if q is not None and k is not None:
-                same = made.shape == scores.shape
+                same = result.shape == scores.shape
                 straight = rows is sides[0] and same
                 if straight or scale_between(q, k, scores):
                     return q, k
@@ -296,26 +296,26 @@ def scale_between(queries: Tensor, keys: Tensor, scores: Tensor) -> float:
     """Give the number by which products of queries and keys are multiplied
     to be the scores; 0 if there is none."""
     products = queries.double() @ keys.double().mT
-    given = scores.double()
-    many = (products * products).sum()
-    share = float((products * given).sum() / many) if many else 0.0
-    size = float(given.abs().max()) if given.numel() else 0.0
-    same = torch.allclose(share * products, given, RTOL, ATOL * size)
+    wanted = scores.double()
+    square = (products * products).sum()
+    share = float((products * wanted).sum() / square) if square else 0.0
+    size = float(wanted.abs().max()) if wanted.numel() else 0.0
+    same = torch.allclose(share * products, wanted, RTOL, ATOL * size)
     return share if same else 0.0
 
 
 def values_and_mixture(
-    data: Data, one: AttentionSteps, weights: Tensor
+    data: Data, steps: AttentionSteps, weights: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the values that the weights mix, and what comes of it: what they
     explain, the right way round."""
-    if product := operands_of(data, one.mixed):
-        left, right, made = product
+    if product := operands_of(data, steps.mixed):
+        left, right, result = product
         for side in (right, left.mT):
             v = lay_out(side, weights, -1)
             if v is not None:
                 heads = weights @ v.to(weights)
-                if any(agree(heads, x) for x in (made, made.mT)):
+                if any(agree(heads, x) for x in (result, result.mT)):
                     return v, heads
     return None, None
 
@@ -341,19 +341,18 @@ def lay_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
 
 
 def operands_of(data: Data, i: int) -> Product | None:
-    """Give what a step multiplies; None if it was not kept."""
-    try:
-        a, b = (data.read(i, n).detach() for n in (-2, -1))
-        made = data.kept[i][0]
-    except (KeyError, IndexError):
+    """Give what a step multiplies; None if that is no two matrices."""
+    if len(data.sources[i]) < 2:
         return None
+    a, b = (data.read(i, n).detach() for n in (-2, -1))
+    result = data.kept[i][0]
     if data.names[i] == "einsum":
-        return by_letters(data.given[i][0][0], a, b, made)
-    return (a, b, made) if min(a.ndim, b.ndim) > 1 else None
+        return by_letters(data.given[i][0][0], a, b, result)
+    return (a, b, result) if min(a.ndim, b.ndim) > 1 else None
 
 
 def by_letters(
-    equation: object, a: Tensor, b: Tensor, made: Tensor
+    equation: object, a: Tensor, b: Tensor, result: Tensor
 ) -> Product | None:
     """Lay the tensors of an einsum out as matrices; None where it is no
     product of matrices."""
@@ -361,15 +360,15 @@ def by_letters(
         return None
     dots = "..." if "..." in equation else ""
     plain = equation.replace(" ", "").replace("...", "")
-    given, _, out = plain.partition("->")
-    first, _, second = given.partition(",")
+    inputs, _, out = plain.partition("->")
+    first, _, second = inputs.partition(",")
     shared = {*first} & {*second}
     groups = {*first} - shared, shared - {*out}, {*second} - shared
     if any(len(group) != 1 for group in groups):
         return None
     front = "".join(x for x in out if x in shared)
     n, k, m = map("".join, groups)
-    ways = (first, n + k, a), (second, k + m, b), (out, n + m, made)
+    ways = (first, n + k, a), (second, k + m, b), (out, n + m, result)
     return tuple(
         torch.einsum(f"{dots}{old}->{dots}{front}{new}", x)
         for old, new, x in ways
@@ -414,37 +413,38 @@ def find_attention(calls: Calls) -> list[Attention]:
     return [attention_tensors(one, data) for one in data.attentions()]
 
 
-def attention_tensors(one: AttentionSteps, data: Data) -> Attention:
+def attention_tensors(steps: AttentionSteps, data: Data) -> Attention:
     """Look the three up; or compute them again, where one call did it all,
     or where more was done to the scores after a mask."""
-    after = {i for i, _ in one.way if one.scores < i <= one.masked}
-    if not {one.scores, *after, one.weights} <= data.given.keys():
+    if not data.given:
         raise ValueError(
-            f"the scores in {one.path or 'the model'} were not kept: "
+            f"the scores in {steps.path or 'the model'} were not kept: "
             "trace with keep=True."
         )
-    if one.fused:
-        return fused_attention(one, data)
-    read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
-    plain = data.kept[one.scores]
-    if data.names[one.scores] == "baddbmm":  # it adds the mask as well
-        _, options = data.given[one.scores]
-        q, k = (data.read(one.scores, n).detach() for n in (-2, -1))
+    if steps.fused:
+        return fused_attention(steps, data)
+    read = next(
+        (i, n) for i, n in steps.way if data.sources[i][n] == steps.masked
+    )
+    plain = data.kept[steps.scores]
+    if data.names[steps.scores] == "baddbmm":  # it adds the mask as well
+        _, options = data.given[steps.scores]
+        q, k = (data.read(steps.scores, n).detach() for n in (-2, -1))
         plain = [q @ k * options.get("alpha", 1)]
-    scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
-    _, (shape, *_) = data.calls.axes[one.weights]
-    weights = data.kept[one.weights][0]
+    scores = data.again(*read, {steps.scores: plain}, KEEPS - {"dropout"})
+    _, (shape, *_) = data.calls.axes[steps.weights]
+    weights = data.kept[steps.weights][0]
     masked = softmax_input(data, *read, weights)
-    parts = attention_operands(data, one, scores, weights)
-    return Attention(one.path, shape, scores, masked, weights, *parts)
+    parts = attention_operands(data, steps, scores, weights)
+    return Attention(steps.path, shape, scores, masked, weights, *parts)
 
 
 def softmax_input(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
     """Give what a softmax read: as it was made; or as it is by now, if that
     explains the weights, since a mask was written into it: x[mask] = -inf."""
-    made = data.read(i, n)
-    tried = [made, data.received(i, n)] if i in data.given else []
-    return next((x for x in tried if explains(x, weights)), made)
+    scores, now = data.read(i, n), data.received(i, n)
+    written = not explains(scores, weights) and explains(now, weights)
+    return now if written else scores
 
 
 def explains(masked: Tensor, weights: Tensor) -> bool:
@@ -455,18 +455,18 @@ def explains(masked: Tensor, weights: Tensor) -> bool:
     )
 
 
-def fused_attention(one: AttentionSteps, data: Data) -> Attention:
+def fused_attention(steps: AttentionSteps, data: Data) -> Attention:
     """Compute the three again that one call did not show. Raises ValueError
     unless the weights explain what it gave."""
-    (_, keys, *_), (made, *_) = data.calls.axes[one.mixed]
-    parts = fused_parts(*data.given[one.mixed])
-    if not torch.allclose(parts[-1], data.kept[one.mixed][0], 1e-3, 1e-4):
+    (_, keys, *_), (output, *_) = data.calls.axes[steps.mixed]
+    parts = fused_parts(*data.given[steps.mixed])
+    if not torch.allclose(parts[-1], data.kept[steps.mixed][0], 1e-3, 1e-4):
         raise ValueError(
-            f"the attention in {one.path or 'the model'} gave something else "
-            "than its weights times its values: it dropped some weights, or "
-            "its inputs were changed since. Trace in evaluation."
+            f"the attention in {steps.path or 'the model'} gave something "
+            "else than its weights times its values: it dropped some weights, "
+            "or its inputs were changed since. Trace in evaluation."
         )
-    return Attention(one.path, (*made[:-1], keys[-2]), *parts)
+    return Attention(steps.path, (*output[:-1], keys[-2]), *parts)
 
 
 def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
@@ -474,16 +474,16 @@ def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     scores, masked scores, weights, queries, keys, values, and values mixed
     by the weights."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
-    given = dict(zip(names, args)) | kwargs
-    q, k, v = (given[name].detach() for name in names[:3])
-    if given.get("enable_gqa"):
+    named = dict(zip(names, args)) | kwargs
+    q, k, v = (named[name].detach() for name in names[:3])
+    if named.get("enable_gqa"):
         heads = q.shape[-3]
         k, v = (x.repeat_interleave(heads // x.shape[-3], -3) for x in (k, v))
-    scores = q @ k.mT * (given.get("scale") or q.shape[-1] ** -0.5)
-    mask = given.get("attn_mask")
+    scores = q @ k.mT * (named.get("scale") or q.shape[-1] ** -0.5)
+    mask = named.get("attn_mask")
     if mask is None:
-        seen = torch.ones_like(scores, dtype=torch.bool)
-        mask = seen.tril() if given.get("is_causal") else seen
+        all_keys = torch.ones_like(scores, dtype=torch.bool)
+        mask = all_keys.tril() if named.get("is_causal") else all_keys
     if mask.dtype == torch.bool:
         masked = scores.masked_fill(~mask, -torch.inf)
     else:

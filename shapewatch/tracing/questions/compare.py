@@ -77,8 +77,8 @@ def compared_run(calls: Calls) -> ComparedRun:
 
 def is_plain(tensor: Tensor) -> bool:
     """Whether a tensor is of PyTorch's own class, and not inside a vmap."""
-    inside = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return type(tensor) in USUAL and not inside
+    in_vmap = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return type(tensor) in USUAL and not in_vmap
 
 
 def compare(mine: ComparedRun, theirs: ComparedRun) -> Comparison:

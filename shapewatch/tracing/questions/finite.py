@@ -11,16 +11,15 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from shapewatch.tracing.axes.inputs import tensors_in
 from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.inputs import tensors_in
 from shapewatch.tracing.questions.attention import plain_name
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Step,
     branch_condition,
-    every_step,
     sources_of,
 )
 from shapewatch.tracing.record.state import aside
@@ -59,16 +58,16 @@ def operands(step: Step) -> list[str]:
         return [asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
-            found = [left, right]
+            nodes = [left, right]
         case ast.Call(function, arguments, options):
-            found = [*arguments, *(word.value for word in options)]
+            nodes = [*arguments, *(word.value for word in options)]
             if isinstance(function, ast.Attribute):
-                found = [function.value, *found]
+                nodes = [function.value, *nodes]
         case _:
             return []
     texts = [
         ast.unparse(x)
-        for x in found
+        for x in nodes
         if any(isinstance(y, ast.Name) for y in ast.walk(x))  # -1 has none
     ]
     return texts if len(texts) == len(step.reads) else []
@@ -177,34 +176,34 @@ class NonFiniteSearch(Values):
         """Look at what is about to be written."""
         self.before = {id(x): look(x) for x in targets}
 
-    def keep(self, step: int, made: list, args: tuple, kwargs: Any) -> None:
+    def keep(self, step: int, results: list, args: tuple, kwargs: Any) -> None:
         """Look at what a step made, and if that is amiss, at what it read."""
         if self.run.steps[step].name.strip("_") in RAW:
-            self.raw |= set(map(storage, made))
+            self.raw |= set(map(storage, results))
         elif self.nan is None:
-            for found in map(look, made):
-                if found and (found.nan or found.infinite):
-                    self.judge(step, found, args, kwargs)
+            for numbers in map(look, results):
+                if numbers and (numbers.nan or numbers.infinite):
+                    self.judge(step, numbers, args, kwargs)
                     break
 
     def judge(self, step: int, made: Look, args: tuple, kwargs: Any) -> None:
         """Note a call that makes NaN or infinity, if it is the first to."""
-        given = tensors((*args, *kwargs.values()))
-        looks = {id(x): look(x) for x in given} | self.before
-        reads = [(id(x), looks[id(x)]) for x in given]
+        operands = tensors((*args, *kwargs.values()))
+        looks = {id(x): look(x) for x in operands} | self.before
+        reads = [(id(x), looks[id(x)]) for x in operands]
         name = self.run.steps[step].name.strip("_")
         over = self.before if name in FILLS else {}
         leaves = tree_leaves((args, kwargs))
         constants = {x for x in leaves if isinstance(x, float)}
         if made.nan:
-            pairs = [(x, looks[id(x)]) for x in given if id(x) not in over]
-            bad = [x for x, old in pairs if old and old.nan]
-            known = [x for x in bad if storage(x) not in self.raw]
-            if known or not bad:
-                self.nan = NonFinite(step, made, reads, *known[:1])
-        elif given and not {inf, -inf} & constants:
-            old = any(x.infinite for _, x in reads if x)
-            if not old or (name in POWERS and made.highest == inf):
+            pairs = [(x, looks[id(x)]) for x in operands if id(x) not in over]
+            bad = [x for x, before in pairs if before and before.nan]
+            written = [x for x in bad if storage(x) not in self.raw]
+            if written or not bad:
+                self.nan = NonFinite(step, made, reads, *written[:1])
+        elif operands and not {inf, -inf} & constants:
+            was_infinite = any(x.infinite for _, x in reads if x)
+            if not was_infinite or (name in POWERS and made.highest == inf):
                 self.infinite.append(NonFinite(step, made, reads))
 
 
@@ -216,16 +215,18 @@ class SearchedRun(RecordedRun):
         super().__init__(sizes)
         self.values = self.looks = NonFiniteSearch(self)
         with aside(call):
-            self.record(call, every_step)
+            self.record(call, keep=True)
 
     def infinite_ends(self) -> list[int]:
         """List the steps that made the result, if there is infinity in it."""
-        made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
+        makers = {
+            x.number: i for i, s in enumerate(self.steps) for x in s.makes
+        }
         ends = any(x.infinite for x in map(look, tensors(self.result)) if x)
         marks = self.gives if ends else []
-        return [made[x.number] for x in marks if x.number in made]
+        return [makers[x.number] for x in marks if x.number in makers]
 
-    def found(self) -> tuple[NonFinite | None, NonFinite | None]:
+    def culprits(self) -> tuple[NonFinite | None, NonFinite | None]:
         """Give the first call that is amiss, and the one that makes NaN of
         its infinity. Infinity counts if NaN comes of it, if the result has
         some of it, or if it is +inf; -inf is what masks are made of."""
@@ -243,10 +244,10 @@ class SearchedRun(RecordedRun):
 
     def above(self, steps: list[int]) -> set[int | None]:
         """List some steps, and all that they depend on."""
-        found, sources = set[int | None](steps), sources_of(self.steps)
+        above, sources = set[int | None](steps), sources_of(self.steps)
         for i in reversed(range(len(sources))):
-            found |= {*sources[i]} if i in found else set()
-        return found
+            above |= {*sources[i]} if i in above else set()
+        return above
 
 
 class FirstNan(NamedTuple):
@@ -270,21 +271,21 @@ class FirstNan(NamedTuple):
 def first_nan(calls: Calls, call: ModelCall) -> FirstNan:
     """Find the first call that makes NaN or infinity, by another run."""
     run = SearchedRun(call, calls.run.sizes)
-    found, then = run.found()
-    if found is None:
+    culprit, then = run.culprits()
+    if culprit is None:
         return FirstNan(None, "", nothing_found(run))
-    rows, step = call_rows(calls, run), run.steps[found.step]
-    where = call_place(step, rows[found.step])
+    rows, step = call_rows(calls, run), run.steps[culprit.step]
+    where = call_place(step, rows[culprit.step])
     lines = [
-        *heading_lines(found, where, call),
-        *read_lines(found, step, call),
+        *heading_lines(culprit, where, call),
+        *read_lines(culprit, step, call),
     ]
     if then:
         later = call_place(run.steps[then.step], rows[then.step])
         lines.append(f"It becomes NaN {later}")
-    lines += [] if found.brought is not None else advice(found.made, step)
+    lines += [] if culprit.brought is not None else advice(culprit.made, step)
     at, text = source_line(step), "\n".join(lines)
-    return FirstNan(rows[found.step], at, text)
+    return FirstNan(rows[culprit.step], at, text)
 
 
 def nothing_found(run: RecordedRun) -> str:
@@ -304,17 +305,19 @@ def call_place(step: Step, row: Row) -> str:
     return f"{where}, {source_line(step)}:\n{row}"
 
 
-def heading_lines(found: NonFinite, where: str, call: ModelCall) -> list[str]:
+def heading_lines(
+    culprit: NonFinite, where: str, call: ModelCall
+) -> list[str]:
     """Say which call it is, and what it makes."""
-    made, kind = found.made, "NaN" if found.made.nan else "infinity"
-    if found.brought is not None:
-        name = tensor_name(found.brought, call)
+    numbers, kind = culprit.made, "NaN" if culprit.made.nan else "infinity"
+    if culprit.brought is not None:
+        name = tensor_name(culprit.brought, call)
         return [f"NaN comes in with {name}. It is first read {where}"]
-    many = f"numbers {made.ends}"
-    if made.nan:
-        many = f"{made.nan:,} NaN in {made.size:,} numbers"
+    contents = f"numbers {numbers.ends}"
+    if numbers.nan:
+        contents = f"{numbers.nan:,} NaN in {numbers.size:,} numbers"
     first = f"The first {kind} is made {where}"
-    return [first, f"It makes {many}. It reads:"]
+    return [first, f"It makes {contents}. It reads:"]
 
 
 def tensor_name(tensor: Tensor, call: ModelCall) -> str:
@@ -326,23 +329,23 @@ def tensor_name(tensor: Tensor, call: ModelCall) -> str:
     return "a tensor that something has written into (x[...] = y)"
 
 
-def read_lines(found: NonFinite, step: Step, call: ModelCall) -> list[str]:
+def read_lines(culprit: NonFinite, step: Step, call: ModelCall) -> list[str]:
     """Say of each tensor that a call reads how low and how high it goes."""
-    known = {id(x): name for name, x in call.whole.named_parameters()}
-    numbers = [f"tensor {i + 1}" for i in range(len(found.reads))]
+    weights = {id(x): name for name, x in call.whole.named_parameters()}
+    numbers = [f"tensor {i + 1}" for i in range(len(culprit.reads))]
     lines = []
-    for name, (key, read) in zip(operands(step) or numbers, found.reads):
+    for name, (key, read) in zip(operands(step) or numbers, culprit.reads):
         if read:
             missing = f", and {read.nan:,} NaN" if read.nan else ""
-            lines.append(f"  {known.get(key, name)}: {read.ends}{missing}")
+            lines.append(f"  {weights.get(key, name)}: {read.ends}{missing}")
     return lines
 
 
-def advice(made: Look, step: Step) -> list[str]:
+def advice(numbers: Look, step: Step) -> list[str]:
     """Say how such calls make NaN or infinity, and what to do."""
-    name, largest = plain_name(step), torch.finfo(made.dtype).max
-    if not made.nan and largest < 1e6:
-        return [NARROW.format(made.dtype, largest)]
+    name, largest = plain_name(step), torch.finfo(numbers.dtype).max
+    if not numbers.nan and largest < 1e6:
+        return [NARROW.format(numbers.dtype, largest)]
     return [rule for calls, rule in RULES.items() if name in calls.split()]
 
 

@@ -72,11 +72,11 @@ def axis_factors(name: str, dims: Dims) -> Counter:
     """Take a name apart: 3C -> H, D if C is H*D. Numbers are left out."""
     if re.search(r"[-+]", name):
         return Counter([name])
-    found: Counter = Counter()
+    factors: Counter = Counter()
     for part in LETTERS.findall(name):
-        made = dims.get(part)
-        if isinstance(made, str) and not re.search(r"[-+/(]", made):
-            found += axis_factors(made, dims)
+        formula = dims.get(part)
+        if isinstance(formula, str) and not re.search(r"[-+/(]", formula):
+            factors += axis_factors(formula, dims)
         else:
-            found[part] += 1
-    return found
+            factors[part] += 1
+    return factors

@@ -102,15 +102,6 @@ def line_parts(step: Step) -> tuple[str, str]:
     return expressions.variable(*step.place[0]), written
 
 
-# Whether to keep what a step made; or what a module gave, when that is known.
-Keep = Callable[[Step | Visit], bool] | None
-
-
-def every_step(made: Step | Visit) -> bool:
-    """Keep what the steps make: there is no more in what a module gives."""
-    return isinstance(made, Step)
-
-
 def step_shapes(step: Step) -> CallShapes:
     """Give the shapes of what a step reads and makes."""
     return [x.shape for x in step.reads], [x.shape for x in step.makes]
@@ -119,11 +110,11 @@ def step_shapes(step: Step) -> CallShapes:
 def sources_of(steps: list[Step]) -> list[list[int | None]]:
     """List the steps that made, or last changed, what each step reads: None
     for an input."""
-    found, last = [], dict[int, int]()
+    sources, last = [], dict[int, int]()
     for i, step in enumerate(steps):
-        found.append([last.get(mark.number) for mark in step.reads])
+        sources.append([last.get(mark.number) for mark in step.reads])
         last |= {mark.number: i for mark in step.makes}
-    return found
+    return sources
 
 
 def call_of(function: Callable, frame: FrameType) -> Call:
@@ -173,31 +164,13 @@ class ShapeRun(TorchFunctionMode):
         return [*self.shapes]
 
 
-def keep_result(recorder: "Recorder", visit: Visit) -> None:
-    """Keep what the steps made that made what a module gave, as far as it is
-    there."""
-    if not (recorder.keep and recorder.keep(visit)):
-        return
-    steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
-    numbers = {mark.number for mark in visit.makes or ()}
-    made = {x.number: i for i, step in enumerate(steps) for x in step.makes}
-    for i in {made[n] for n in numbers & made.keys()} - {*values.kept}:
-        found = [seen[mark.number - 1]() for mark in steps[i].makes]
-        there = [tensor for tensor in found if tensor is not None]
-        if len(there) == len(found):
-            values.keep(i, there, (), {})
-            del values.given[i]  # it is not known any more
-
-
 class Recorder(TorchFunctionMode):
     """Write down each torch call that makes a tensor, in a run of `model`.
 
-    `keep` says of each call, and of each module, whether to keep the result.
+    `keep` says whether to keep what the calls make.
     """
 
-    leave = keep_result
-
-    def __init__(self, model: nn.Module, keep: Keep = None):
+    def __init__(self, model: nn.Module, keep: bool = False):
         super().__init__()
         self.steps: list[Step] = []
         self.visits, self.values = Visits(model, self.steps), Values()
@@ -206,7 +179,6 @@ class Recorder(TorchFunctionMode):
 
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
-        self.visits.leave = self.leave
         self.stack = ExitStack()
         self.stack.enter_context(self.visits)
         self.stack.enter_context(seen_calls())
@@ -234,7 +206,7 @@ class Recorder(TorchFunctionMode):
         if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
             n = add_step(self.steps, step)
-            if self.keep and self.keep(step):
+            if self.keep:
                 self.values.keep(n, tensors(result), args, kwargs or {})
         return result
 
@@ -281,7 +253,7 @@ class RecordedRun:
         self.notes: list[str] = []
         self.values, self.gives = Values(), list[Mark]()
 
-    def record(self, call: ModelCall, keep: Keep = None) -> None:
+    def record(self, call: ModelCall, keep: bool = False) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
         recorder = Recorder(call.whole, keep)
         recorder.visits.now.kind = call.kind
@@ -313,11 +285,11 @@ class RecordedRun:
         """Where each step is: in which visit, called from which lines, and
         how many were there before it."""
         before: dict[tuple, Iterator[int]] = defaultdict(count)
-        found = ((s.visit.path, s.visit.nth, s.place) for s in self.steps)
-        return [(*one, next(before[one])) for one in found]
+        places = ((s.visit.path, s.visit.nth, s.place) for s in self.steps)
+        return [(*place, next(before[place])) for place in places]
 
     def shapes_of(self, other: "RecordedRun") -> list[CallShapes | None]:
         """Give the shapes of this run's steps where another's are: the nth at
         a position is the nth there; None for one that is lacking here."""
-        known = dict(zip(self.positions, map(step_shapes, self.steps)))
-        return [known.get(one) for one in other.positions]
+        shapes = dict(zip(self.positions, map(step_shapes, self.steps)))
+        return [shapes.get(position) for position in other.positions]

@@ -291,16 +291,16 @@ class State:
 
 def random_numbers() -> Callable[[], None]:
     """Remember which random numbers are next: Python's, NumPy's, PyTorch's."""
-    own, numpy = random.getstate(), sys.modules.get("numpy")
-    theirs = numpy and numpy.random.get_state()
-    states = [(one, one.get_state()) for one in generators()]
+    python, numpy = random.getstate(), sys.modules.get("numpy")
+    numpy_state = numpy and numpy.random.get_state()
+    states = [(generator, generator.get_state()) for generator in generators()]
 
     def put_back() -> None:
-        random.setstate(own)
+        random.setstate(python)
         if numpy:
-            numpy.random.set_state(theirs)
-        for one, state in states:
-            one.set_state(state)
+            numpy.random.set_state(numpy_state)
+        for generator, state in states:
+            generator.set_state(state)
 
     return put_back
 
@@ -317,8 +317,8 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed)
-    for one in generators():
-        one.manual_seed(seed)
+    for generator in generators():
+        generator.manual_seed(seed)
 
 
 @contextmanager

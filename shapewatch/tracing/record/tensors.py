@@ -62,18 +62,18 @@ class Marks:
     def read(self, values: Iterable) -> list[Mark]:
         """Mark the tensors in some values, with the shapes that are known: to
         ask for one, outside of a recorded call, would be a call."""
-        found: list[Mark] = []
+        marks: list[Mark] = []
         for value in values:
             kind = type(value)
             if kind in PLAIN:
                 continue
             if kind not in USUAL and not isinstance(value, Tensor):
-                found += self.read(tensors(value))
+                marks += self.read(tensors(value))
             elif mark := self.known.get(id(ref(value))):
-                found.append(mark)
+                marks.append(mark)
             else:
-                found += self.made(value)
-        return found
+                marks += self.made(value)
+        return marks
 
     def made(self, result: Any) -> list[Mark]:
         """Mark the tensors in a result with the shapes that they have now,
@@ -83,14 +83,14 @@ class Marks:
 
     def mark(self, tensor: Tensor) -> Mark:
         """Mark a tensor, as one that is known or as a new one."""
-        own, shape = ref(tensor), shape_of(tensor)
-        if not (mark := self.known.get(id(own))):
-            self.seen.append(own)
+        reference, shape = ref(tensor), shape_of(tensor)
+        if not (mark := self.known.get(id(reference))):
+            self.seen.append(reference)
             parts = len(self.seen), shape, tensor.dtype, tensor.device
             mark = tuple.__new__(Mark, parts)  # as Mark(...), more quickly
         elif mark.shape != shape:
             mark = mark._replace(shape=shape)
-        self.known[id(own)] = mark
+        self.known[id(reference)] = mark
         return mark
 
     def forget(self, tensor: Tensor) -> None:
@@ -202,7 +202,7 @@ def writes(name: str) -> bool:
 def targets(function: Callable, args: tuple, kwargs: dict) -> list[Tensor]:
     """List the tensors that a call writes to: x.add_(1), x += 1, x[0] = 1,
     out=x, inplace=True."""
-    found = [kwargs["out"]] if "out" in kwargs else []
+    written = [kwargs["out"]] if "out" in kwargs else []
     if writes(name_of(function)) or kwargs.get("inplace"):
-        found = [*args[:1], *found]
-    return tensors(found)
+        written = [*args[:1], *written]
+    return tensors(written)

@@ -60,10 +60,10 @@ class Visits:
     """Follow the modules of a model while they run, in this thread, and note
     how each was called and what it gave, while `steps` grow.
 
-    `now` is the visit under way; outside every module its path is "". `leave`
-    is called with each visit that ends. Use it in a `with` statement:
-    nn.Module is as it was afterwards. (What its __call__ calls is swapped,
-    and not __call__ itself: Python would have to tell every class of modules.)
+    `now` is the visit under way; outside every module its path is "". Use it
+    in a `with` statement: nn.Module is as it was afterwards. (What its
+    __call__ calls is swapped, and not __call__ itself: Python would have to
+    tell every class of modules.)
     """
 
     def __init__(self, model: nn.Module, steps: Sized = ()):
@@ -74,7 +74,6 @@ class Visits:
         # The library's function that a line called last, and its turn.
         self.called: tuple[FrameType | None, int] = None, 0
         self.turns = count(1)
-        self.leave: Callable[[Visit], None] | None = None
         self.now, self.done = Visit("", 0, ""), list[Visit]()
         self.marks, self.steps = Marks(), steps
         self.following = following(self)
@@ -85,7 +84,7 @@ class Visits:
 
     def __exit__(self, *error: object) -> None:
         self.following.__exit__(None, None, None)
-        self.called, self.leave = (None, 0), None
+        self.called = None, 0
 
     def run(
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
@@ -101,8 +100,6 @@ class Visits:
             self.now.parts = parts_of(result, self.marks)
             self.now.end = len(self.steps)
             self.done.append(self.now)
-            if self.leave:
-                self.leave(self.now)
             return result
         finally:
             (self.now, self.frame), self.called = before, called
@@ -126,8 +123,8 @@ def visit_of(
     frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
     (place, turn), parent = place_of(visits, frame), visits.now
     direct = place[0][0] is frame.f_code
-    given = dict(enumerate(args)) | kwargs
-    reads = {name: visits.marks.read((x,)) for name, x in given.items()}
+    named = dict(enumerate(args)) | kwargs
+    reads = {name: visits.marks.read((x,)) for name, x in named.items()}
     nth, start = next(visits.counts[path]), len(visits.steps)
     visit = Visit(path, nth, kind, parent, place, direct, reads, start)
     visit.turn = turn or next(visits.turns)
@@ -143,24 +140,24 @@ def place_of(
     Outside of all it is `base`, the code that started the recording. And give
     the turn: 0 where the line itself calls a `function`."""
     lines: Place = ()
-    theirs: Place = ()
-    called = inner = None
+    packages: Place = ()
+    called = callee = None
     last = visits.frame
     while frame and frame is not last:
         code, line = frame.f_code, (frame.f_code, frame.f_lasti)
-        whose = exact_owner(code.co_filename)
-        if whose == "reader":
-            called = called if lines else inner
+        owner = exact_owner(code.co_filename)
+        if owner == "reader":
+            called = called if lines else callee
             lines += (line,)
-        elif whose == "package":
-            called = called if lines or theirs else inner
-            theirs += (line,)
-        elif whose == "tracer" and (lines or theirs or code is visits.base):
-            theirs = theirs or (line,)
+        elif owner == "package":
+            called = called if lines or packages else callee
+            packages += (line,)
+        elif owner == "tracer" and (lines or packages or code is visits.base):
+            packages = packages or (line,)
             break
-        inner, frame = frame, frame.f_back
-    if not (lines or theirs):
+        callee, frame = frame, frame.f_back
+    if not (lines or packages):
         return visits.now.place, visits.now.turn
     if called is None or called.f_code is getattr(function, "__code__", None):
-        return lines or theirs, 0
-    return lines or theirs, visits.turn_of(called)
+        return lines or packages, 0
+    return lines or packages, visits.turn_of(called)

@@ -128,8 +128,8 @@ text_of = cache(ast.unparse)
 
 def expression(code: CodeType, at: int) -> str:
     """Write the expression of an instruction on one line, or ""."""
-    found = passage(code, at)
-    return "" if found is None else text_of(found)
+    node = passage(code, at)
+    return "" if node is None else text_of(node)
 
 
 def condition(code: CodeType, at: int) -> str:
@@ -137,8 +137,8 @@ def condition(code: CodeType, at: int) -> str:
     Python 3.11 says of it where the whole statement is."""
     asks, at_span = ast.If | ast.While | ast.IfExp | ast.Assert, span(code, at)
     nodes = ast.walk(tree_of(lines_of(code)))
-    found = (node for node in nodes if isinstance(node, asks))
-    tests = {s: n.test for n in found for s in (span_of(n), span_of(n.test))}
+    asking = (node for node in nodes if isinstance(node, asks))
+    tests = {s: n.test for n in asking for s in (span_of(n), span_of(n.test))}
     return text_of(tests[at_span]) if at_span in tests else ""
 
 
@@ -150,7 +150,7 @@ def line_text(variable: str, expression: str) -> str:
 @cache
 def assignments(lines: Lines) -> dict[Span | None, Targets]:
     """List what a file binds, by where the value is written."""
-    found: dict[Span | None, Targets] = {}
+    bound: dict[Span | None, Targets] = {}
     for node in ast.walk(tree_of(lines)):
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         value = getattr(node, "value", None)
@@ -162,11 +162,11 @@ def assignments(lines: Lines) -> dict[Span | None, Targets]:
                 case _ if isinstance(node, ast.AugAssign):
                     value = node
                 case ast.Subscript(ast.Call() as call, ast.Constant(key)):
-                    found[span_of(call)] = inner_paths(names, key)
+                    bound[span_of(call)] = inner_paths(names, key)
                 case ast.Attribute(ast.Call() as call, key):
-                    found[span_of(call)] = inner_paths(names, key)
-            found[span_of(value)] = names
-    return found
+                    bound[span_of(call)] = inner_paths(names, key)
+            bound[span_of(value)] = names
+    return bound
 
 
 def target_paths(target: ast.AST | None, path: tuple = ()) -> Targets:
@@ -210,8 +210,8 @@ def run_span(node: ast.expr | ast.stmt) -> Span:
 
 def variable(code: CodeType, at: int) -> str:
     """Name the variable that an instruction's value is bound to, or ""."""
-    found = line_targets(code, at).items()
-    return next((x for x, path in found if not path and x != RETURN), "")
+    targets = line_targets(code, at).items()
+    return next((x for x, path in targets if not path and x != RETURN), "")
 
 
 def line_targets(code: CodeType, at: int) -> Targets:
@@ -238,13 +238,13 @@ def argument_texts(caller: FrameType) -> list[str]:
 def definition(code: CodeType) -> Function | None:
     """Find where a function is defined, with its places in the whole file;
     None where its source cannot be found, or is not what was run."""
-    found = [
+    definitions = [
         node
         for node in functions(lines_of(code))
         if getattr(node, "name", "<lambda>") == code.co_name
         and first_line(node) == code.co_firstlineno
     ]
-    return found[0] if len(found) == 1 else None
+    return definitions[0] if len(definitions) == 1 else None
 
 
 @cache

@@ -124,15 +124,15 @@ def totals_text(tree: Tree) -> list[str]:
     """Tell how much there is in all, and how to see it."""
     many, deep = len(tree._calls.steps), tree._root.depth
     count = tree._root.facts.sizes.get("", 0)
-    found = [f"{count:,} parameters in all"] if count else []
+    totals = [f"{count:,} parameters in all"] if count else []
     deeper, calls = tree.more
     ways = [f"{calls} lists all {many:,} calls"] if calls else []
     if tree.depth >= deep:
-        return [*found, *ways]
+        return [*totals, *ways]
     if deeper:
         ways.insert(0, f"{deeper.format(deep)} shows all modules")
     shown = f"depth={tree.depth} of {deep}"
-    return [*found, ": ".join(filter(None, [shown, ", ".join(ways)]))]
+    return [*totals, ": ".join(filter(None, [shown, ", ".join(ways)]))]
 
 
 class TreeLine(NamedTuple):
@@ -203,34 +203,36 @@ def arrow(
     if not node.kind or isinstance(node.runs[0], Container):
         return ""
     reads, makes = zip(*node.given)
-    made = side_text(makes, most_out, write) or "?"
-    return f"{side_text(reads, most_in, write)} -> {made}".strip()
+    outputs = side_text(makes, most_out, write) or "?"
+    return f"{side_text(reads, most_in, write)} -> {outputs}".strip()
 
 
 def side_text(
-    found: Sequence[TypedShapes | None], most: int, write: WriteShape
+    runs: Sequence[TypedShapes | None], most: int, write: WriteShape
 ) -> str:
     """Write the shapes of some runs; the first and last, where they differ."""
     texts = []
-    for shapes, types in (one or (None, ()) for one in (found[0], found[-1])):
+    for shapes, types in (
+        shapes_of_run or (None, ()) for shapes_of_run in (runs[0], runs[-1])
+    ):
         text = typed_text((shapes or ())[:most], types[:most], write)
         more = "…" * (len(shapes or ()) > most)
         many = ", ".join(filter(None, [text, more]))
         texts.append("failed" if shapes is None else many)
-    alike = all(one == found[0] for one in found)
+    alike = all(shapes_of_run == runs[0] for shapes_of_run in runs)
     return texts[0] if alike or not most else " … ".join(texts)
 
 
 def rows_by_visit(tree: Tree) -> dict[Visit, list[Row]]:
     """List the calls that each run of a module makes itself; none, if there
     are too many: of equal modules, and of several runs, the first counts."""
-    found: dict[Visit, list[Row]] = defaultdict(list)
+    rows_of: dict[Visit, list[Row]] = defaultdict(list)
     for step, row in zip(tree._calls.steps, tree._calls.table.rows):
-        found[step.visit].append(row)
+        rows_of[step.visit].append(row)
     every = tree_lines(tree._root, tree._root.depth)
     nodes = [tree._root, *(line.node for line in every)]
-    many = sum(len(found[node.runs[0]]) for node in nodes)
-    return found if many <= MOST_CALLS else {}
+    count = sum(len(rows_of[node.runs[0]]) for node in nodes)
+    return rows_of if count <= MOST_CALLS else {}
 
 
 def content_html(
@@ -296,12 +298,14 @@ class Node:
         self.kind = runs[0].kind if runs[0].parent else ""  # outside of all
         self.name = path_within(self.path, around)
         self.parameters = facts.sizes.get(self.path, 0) if self.kind else 0
-        found: dict[str, list[Visit]] = {}
+        runs_by_path: dict[str, list[Visit]] = {}
         for run in runs:
             for part in facts.parts.get(run, ()):
-                found.setdefault(part.path, []).append(part)
+                runs_by_path.setdefault(part.path, []).append(part)
         around = *around, self.path
-        self.parts = [Node(each, facts, around) for each in found.values()]
+        self.parts = [
+            Node(each, facts, around) for each in runs_by_path.values()
+        ]
         for inner in self.parts:
             inner.times = times_text(len(inner.runs), len(runs))
 
@@ -344,9 +348,9 @@ class Facts:
         self.sizes = {row.module: row.parameters for row in rows}
         kinds = {row.module: row.kind for row in rows}
         self.parts = parts_of_visits(calls, kinds)
-        given = (mark for run in calls.run.visits for mark in run.given)
-        made = [mark for step in calls.steps for mark in step.makes]
-        self.usual = usual_kind(made or given)
+        read = (mark for run in calls.run.visits for mark in run.given)
+        produced = [mark for step in calls.steps for mark in step.makes]
+        self.usual = usual_kind(produced or read)
 
     def typed(self, marks: list[Mark] | None, end: int) -> TypedShapes | None:
         """Name the shapes of tensors after `end` steps, by their sizes if no
@@ -376,7 +380,9 @@ def root_of(calls: Calls, rows: list[Size]) -> Node:
 
 def path_within(path: str, around: tuple[str, ...]) -> str:
     """Write a path from the innermost of some modules that it lies in."""
-    inside = (one for one in around if one and path.startswith(f"{one}."))
+    inside = (
+        outer for outer in around if outer and path.startswith(f"{outer}.")
+    )
     return path.removeprefix(max(inside, key=len, default="")).lstrip(".")
 
 
@@ -415,13 +421,13 @@ def parts_of_visits(calls: Calls, kinds: Mapping[str, str]) -> VisitParts:
         while visit and visit not in visits:
             visits[visit] = None
             visit = visit.parent
-    found: VisitParts = {}
+    parts: VisitParts = {}
     for visit in sorted(visits, key=lambda visit: visit.start):
         if visit.parent:
-            found.setdefault(visit.parent, []).append(visit)
-    for outer, runs in [*found.items()]:
-        found |= dict(nest_runs(outer, runs, kinds))
-    return found
+            parts.setdefault(visit.parent, []).append(visit)
+    for outer, runs in [*parts.items()]:
+        parts |= dict(nest_runs(outer, runs, kinds))
+    return parts
 
 
 def nest_runs(

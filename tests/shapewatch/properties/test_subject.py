@@ -1,7 +1,6 @@
 """A subject knows its ids, runs alike each time, and says how it fails."""
 
 import warnings
-from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -216,34 +215,6 @@ def test_a_compiled_model_has_the_report_of_the_plain_one(name):
     model.load_state_dict(plain.state_dict())
     found = report(COMPILED[name](model), WORDS)
     assert str(found) == str(report(plain, WORDS))
-
-
-class Flex(nn.Module):
-    """Causal attention in one call, of which a CPU knows no gradient."""
-
-    def __init__(self):
-        super().__init__()
-        self.embed, self.qkv = nn.Embedding(9, 12), nn.Linear(12, 36)
-
-    def forward(self, ids):
-        qkv = self.qkv(self.embed(ids)).unflatten(-1, (9, 4)).transpose(1, 2)
-        flex = import_module("torch.nn.attention.flex_attention")
-        mixed = flex.flex_attention(*qkv.chunk(3, 1), no_later)
-        return mixed.transpose(1, 2).flatten(2)
-
-
-def no_later(score, b, h, i, j):
-    return torch.where(i >= j, score, -torch.inf)
-
-
-@NEEDS_2_6
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:flex_attention called")
-def test_attention_that_is_given_a_function_is_judged_by_its_weights():
-    found = report(Flex(), WORDS % 9)
-    assert found["weight_rows"].holds
-    assert found["score_scale"].holds
-    assert found["live_parameters"].holds is None
 
 
 def quantised():

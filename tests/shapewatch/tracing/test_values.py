@@ -86,7 +86,7 @@ def test_a_value_is_found_by_its_path_its_variable_and_its_number():
         seen[f"{CROSS}:scores", 2]
     with pytest.raises(KeyError, match="no line binds .*there are .*weights"):
         seen[f"{CROSS}:wieghts"]
-    bare = trace(model, src, tgt, keep=f"{CROSS}:top")
+    bare = trace(model, src, tgt)
     with pytest.raises(KeyError, match="weights' was not kept: trace with"):
         bare[f"{CROSS}:weights"]
 
@@ -208,11 +208,3 @@ def test_a_module_may_be_left_out_of_a_name_where_one_alone_has_it(lines):
         lines["inner"]
     with pytest.raises(KeyError, match="no line binds 'q': there are .*:y"):
         lines["q"]
-
-
-@pytest.mark.parametrize("name", ["y", "(Lines):w", ":own", "steps.1:inner"])
-def test_no_more_is_kept_than_what_has_the_name(lines, name):
-    with torch.no_grad():
-        few = trace(lines.model, *lines.inputs, keep=name)
-    assert few[name].equal(lines[name])
-    assert len(few._calls.run.values.kept) <= 2

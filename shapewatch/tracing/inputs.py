@@ -52,14 +52,14 @@ def named_tensors(
         named = tensors_at(there, dict(axes_paths(axes)))
     else:
         named = tensors_in_order(inputs, axes, there)
-    found = [(tensor, names.split()) for tensor, names in named]
-    for tensor, names in found:
+    split_names = [(tensor, names.split()) for tensor, names in named]
+    for tensor, names in split_names:
         if len(names) != tensor.ndim:
             raise ValueError(
                 f"axes {' '.join(names)!r} name {len(names)} axes, and the "
                 f"input {tuple(tensor.shape)} has {tensor.ndim}."
             )
-    return found
+    return split_names
 
 
 class MeasuredAxis(NamedTuple):
@@ -121,8 +121,8 @@ def measured_axes(
 
 def names_of_axes(axes: Names) -> list[str]:
     """List the names of all axes."""
-    found = axes_paths([axes] if isinstance(axes, str) else axes)
-    return " ".join(text for _, text in found).split()
+    paths = axes_paths([axes] if isinstance(axes, str) else axes)
+    return " ".join(text for _, text in paths).split()
 
 
 def axes_paths(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
