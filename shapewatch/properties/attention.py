@@ -15,7 +15,6 @@ from torch.nn.functional import pad
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     are_close,
-    few_outputs,
     with_noise_added,
 )
 from shapewatch.properties.subject import (
@@ -159,7 +158,9 @@ def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
 def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
     """Trace a run; NotJudgedError where that fails, and the model runs."""
     try:
-        return subject.call(partial(trace, subject.model, keep=keep), given)
+        inputs, named = subject.handed_on(given)
+        ask = partial(trace, subject.model, *inputs, keep=keep, **named)
+        return subject.call(ask, ())
     except FailedError as error:
         subject.call(subject.made, given)
         raise NotJudgedError(f"It cannot be traced: {error}") from error
@@ -181,10 +182,9 @@ def attention_roles(subject: Subject) -> list[tuple[AttentionParts, Roles]]:
 @once
 def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Find every attention of a run in what was traced of it."""
-    few = few_outputs(subject)
     with with_noise_added(subject.inputs, slice(None), *pushed) as nudge:
         given = with_sequences(subject, nudge.inputs)
-        calls = trace_run(few, given, keep=True)._calls
+        calls = trace_run(subject, given, keep=True)._calls
     if not pushed:
         subject.found["recorded_run",] = calls.steps, calls.run.visits
     return describe_attentions(Data(calls))

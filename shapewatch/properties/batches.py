@@ -14,7 +14,6 @@ from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     baseline_output,
     distance,
-    few_outputs,
     rounding_tolerance,
 )
 from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
@@ -33,10 +32,9 @@ def batch_independence(subject: Subject) -> Verdict:
     Where inputs have different numbers of rows, such as 2 texts and 4
     samples, those that belong together are alone together.
     """
-    few = few_outputs(subject)
-    if len(few.inputs[-1]) < 2:
+    if len(subject.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    ways = sorted(ways_alone(few), key=itemgetter(0))
+    ways = sorted(ways_alone(subject), key=itemgetter(0))
     for in_turns, moved, wrong in ways:
         if wrong.any():
             continue

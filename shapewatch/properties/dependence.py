@@ -28,12 +28,10 @@ from shapewatch.properties.perturbation import (
     depends_on,
     distance,
     evenly_spaced,
-    few_outputs,
     first_cause,
     gives_one_row,
     judged_by_position,
     reach,
-    reach_by_position,
     rounding_tolerance,
     sampled_text,
     with_noise_added,
@@ -106,19 +104,18 @@ def unmoved_places(subject: Subject, back: int) -> Tensor:
     if not wrong.any():
         return wrong
     exact = most_exact(subject)  # sharp weights leave next to nothing of some
-    moves = reach_by_position(exact, subject.last, 0.0)
+    moves = reach(exact, subject.last, 0.0)
     return wrong & (moves.diagonal(-back, 1, 2) == 0)
 
 
 @once
 def most_exact(subject: Subject) -> Subject:
     """Ask the same in double precision, if it runs so."""
-    few = few_outputs(subject)
     with suppress(NotJudgedError, FailedError):
-        double = in_double(few)
+        double = in_double(subject)
         baseline_output(double)
         return double
-    return few
+    return subject
 
 
 def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
@@ -190,13 +187,12 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
         for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
-            few, start = few_outputs(subject), q + 1
-            start *= which == subject.last
-            moves = distance(few, few.run(*inputs))[:1]
-            if moves[:, start:].max() < rounding_tolerance(few):
-                few = most_exact(subject)  # small weights hardly rotate
-                given = [x.to(y.dtype) for x, y in zip(inputs, few.inputs)]
-                moves = distance(few, few.run(*given), FAINT / 100)[:1]
+            start = (q + 1) * (which == subject.last)
+            moves = distance(subject, subject.run(*inputs))[:1]
+            if moves[:, start:].max() < rounding_tolerance(subject):
+                exact = most_exact(subject)  # small weights hardly rotate
+                given = [x.to(y.dtype) for x, y in zip(inputs, exact.inputs)]
+                moves = distance(exact, exact.run(*given), FAINT / 100)[:1]
             moves[:, :start] = 0
             yield which, p, q, moves
 
@@ -266,29 +262,35 @@ def causality(subject: Subject) -> Verdict:
 
 def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from one on change: (B, T, T)."""
-    few = few_outputs(subject)
     every = range(1, subject.inputs[-1].shape[1])
     some = evenly_spaced(every, max(2, subject.positions // 2))
-    found = {s: distance(few, few.run(*with_others(few, s))) for s in some}
-    return as_columns(few, found)
+    found = {
+        s: distance(subject, subject.run(*with_others(subject, s)))
+        for s in some
+    }
+    return as_columns(subject, found)
 
 
 def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before one: (B, T, T)."""
-    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
-    before = baseline_output(few)
-    if not few.run(seed=1).equal(before):
+    last, found = subject.last, dict[int, Tensor]()
+    before = baseline_output(subject)
+    if not subject.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // 8]:
         with suppress(FailedError):
-            after = few.call(few.made, part_of(few, last, slice(n)))
+            after = subject.call(
+                subject.made, part_of(subject, last, slice(n))
+            )
             if after.shape[:2] == before[:, :n].shape[:2]:
                 whole = torch.cat([after, before[:, n:]], 1)
-                found[n] = distance(few, whole, rounding_tolerance(few))
+                found[n] = distance(
+                    subject, whole, rounding_tolerance(subject)
+                )
     if odd and not found:
         raise NotJudgedError(REFUSED_LENGTHS)
-    return as_columns(few, found)
+    return as_columns(subject, found)
 
 
 def in_training(subject: Subject) -> Tensor:
@@ -296,12 +298,12 @@ def in_training(subject: Subject) -> Tensor:
     same, when all from another one on are pushed, and others: (B, T, T)."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
-    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
-    model: Any = few.model
-    trained = with_model(few, TrainingModel(model))
+    last, found = subject.last, dict[int, Tensor]()
+    model: Any = subject.model
+    trained = with_model(subject, TrainingModel(model))
     before = baseline_output(trained, last)
-    if before.equal(baseline_output(few, last)):  # it is the same function
-        return as_columns(few, found)
+    if before.equal(baseline_output(subject, last)):  # it is the same function
+        return as_columns(subject, found)
 
     def run(inputs: Sequence[Tensor], pushed: list[int] | slice) -> Tensor:
         with with_noise_added(inputs, pushed, last) as nudge:

@@ -107,7 +107,7 @@ class More:
 
 def live_names(subject: Subject, change: Callable = list) -> set[str]:
     """Name the parameters that get a gradient; none, where it fails."""
-    ask = partial(output_gradients, subject.model, change=change)
+    ask = partial(output_gradients, subject.answer, change=change)
     try:
         return names_alive(subject.model, subject.call(ask, subject.given))
     except FailedError:
@@ -335,7 +335,7 @@ def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
         dead = [name for name in dead if name not in alive]
     if not dead or set_aside(subject, dead):
         return one, why, UNUSUAL
-    if own := subject.call(own_backward, (subject.model, subject.given, {})):
+    if own := subject.call(partial(own_backward, subject), subject.given):
         return one, own, UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "

@@ -124,11 +124,12 @@ def run_loss(
         outputs.append(model(*args, **kwargs))
         return outputs[-1]
 
-    whole = isinstance(model, nn.Module)
-    if whole:
-        model.train()
+    called: Any = noted
+    if isinstance(model, nn.Module):
+        called = model.train()
+    inputs, named = subject.handed_on(given)
     with torch.enable_grad(), watch_modules(model, note), stage:
-        result = subject.loss(model if whole else noted, *given)
+        result = subject.loss(called, *inputs, **named)
     return getattr(result, "loss", result)
 
 

@@ -15,7 +15,6 @@ from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
-    few_outputs,
     gives_one_row,
     raw_output,
     with_rows,
@@ -138,7 +137,7 @@ def repeatable(subject: Subject) -> Verdict:
 
 def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
     """Find an input that a run writes into, and where: (B, T)."""
-    _, found = two_runs(few_outputs(subject))
+    _, found = two_runs(subject)
     return next(((i, where) for i, where in found if where.any()), None)
 
 
@@ -157,14 +156,15 @@ def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
 
 def between_two(subject: Subject) -> Tensor:
     """How far each row is from where it was a run before."""
-    (one, other), _ = two_runs(few_outputs(subject))
+    (one, other), _ = two_runs(subject)
     return flat_rows((one - other).abs()).amax(-1)
 
 
 def after_others(subject: Subject) -> Tensor:
     """How far each row moves after a run of other rows, at another seed."""
-    subject = few_outputs(subject)
-    others = with_rows(subject, lambda x: x.roll(1, 0).flip(1))
+    others = with_rows(
+        subject, lambda x: x.roll(1, 0).flip(min(x.ndim - 1, 1))
+    )
 
     def ask(*given: Any) -> Tensor:
         subject.made(*others)
@@ -175,6 +175,11 @@ def after_others(subject: Subject) -> Tensor:
     except (FailedError, RuntimeError):  # the others do not fit
         return between_two(subject)
     return flat_rows((after - raw_output(subject).nan_to_num()).abs()).amax(-1)
+
+
+def other_rows(x: Tensor) -> Tensor:
+    """Give other rows, of other words."""
+    return x.roll(1, 0).flip(1) if x.ndim > 1 else x.roll(1, 0)
 
 
 Overwrites = list[tuple[int, Tensor]]  # which inputs, and where

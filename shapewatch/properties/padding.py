@@ -19,7 +19,6 @@ from shapewatch.properties.finding import (
 )
 from shapewatch.properties.perturbation import (
     depends_on,
-    few_outputs,
     first_cause,
     output_spread,
     reach,
@@ -137,21 +136,23 @@ class PaddedRow(NamedTuple):
 
 def without_padding(subject: Subject) -> Verdict:
     """Judge whether a row gives the same without its padding."""
-    few, seen, note = few_outputs(subject), list[Tensor](), ""
-    for one in padded_rows(few):
+    seen, note = list[Tensor](), ""
+    for one in padded_rows(subject):
         with suppress(FailedError):  # it may be as long as can be
-            moves = moves_of_padding(few, one)
+            moves = moves_of_padding(subject, one)
             seen.append(moves)
-            if not (moves > 10 * rounding_tolerance(few)).any():
+            if not (moves > 10 * rounding_tolerance(subject)).any():
                 continue
-            why, level = padding_fault(few, one)
+            why, level = padding_fault(subject, one)
             if not level:
                 note = " (Padding on the left would shift positions.)"
                 continue
             t = int(moves[0].argmax()) + one.start * one.stands
             side = "left" if one.start else "right"
             says = f"Sequence {one.b}: output {t} is another one when padding "
-            says += f"stands on the {side} of the {few.side(one.which)}, {why}"
+            says += (
+                f"stands on the {side} of the {subject.side(one.which)}, {why}"
+            )
             return False, says, moves, level
     if not seen:
         raise NotJudgedError("There is no padding, and no mask of it.")

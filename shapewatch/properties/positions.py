@@ -24,7 +24,6 @@ from shapewatch.properties.perturbation import (
     FAINT,
     another_batch,
     evenly_spaced,
-    few_outputs,
 )
 from shapewatch.properties.subject import (
     FailedError,
@@ -60,7 +59,7 @@ RISING_BIAS = (
 
 def wrong_bias(subject: Subject) -> Verdict | None:
     """Say what is wrong with what is added to the scores."""
-    every = all_attentions(same_word(few_outputs(subject), 0))
+    every = all_attentions(same_word(subject, 0))
     within = [x for x in every if x.weights.shape[-1] == x.weights.shape[-2]]
     found = [x for x in within if x.biases and x.weights.shape[-1] >= LEAST]
     for one in found:
@@ -205,7 +204,7 @@ def not_placed_before(subject: Subject, found: list[OneWord]) -> list[OneWord]:
 
 def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
     """Find attentions that positions enter, with one word everywhere."""
-    alike, found = same_word(few_outputs(subject), word), []
+    alike, found = same_word(subject, word), []
     for one in all_attentions(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
@@ -365,7 +364,7 @@ def swappable_pairs(
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
-    other = another_batch(few_outputs(subject), which, batch)
+    other = another_batch(subject, which, batch)
     one = first_attention(other, len(ids))
     if one is None:
         return [], []
@@ -395,7 +394,7 @@ def first_attention(subject: Subject, t: int) -> AttentionParts | None:
 
 def placed_later(subject: Subject, which: int) -> bool:
     """Whether positions of an input come in later than in embeddings."""
-    alike = same_word(few_outputs(subject), 0)
+    alike = same_word(subject, 0)
     for one, own in zip(all_attentions(alike), own_operands(subject, which)):
         if one.biases and all(own[:2]) and not even(one.weights):
             return True
@@ -465,7 +464,7 @@ def attended_rows(subject: Subject, which: int) -> list[AttendedRows]:
     batch = x.repeat(len(places) + 1, *[1] * (x.ndim - 1))
     for row, s in zip(batch, places):
         row[s] = other[s]
-    asked = another_batch(few_outputs(subject), which, batch)
+    asked = another_batch(subject, which, batch)
     try:
         every = zip(all_attentions(asked), own_operands(subject, which))
         within = [one for one, own in every if all(own)]

@@ -16,7 +16,6 @@ from shapewatch.properties.numbers import (
     unpadded_rows,
 )
 from shapewatch.properties.perturbation import (
-    few_outputs,
     module_calls,
     watch_modules,
 )
@@ -73,7 +72,6 @@ def precision(subject: Subject) -> Verdict:
     """
     if between_two(subject).any():
         raise NotJudgedError("Two runs differ: see `repeatable`.")
-    subject = few_outputs(subject)
     double, notes = in_double(subject), NumberFormats()
     with watch_modules(subject.model, notes.end), notes:
         own = subject.run()

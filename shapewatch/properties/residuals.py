@@ -98,8 +98,7 @@ def identity(subject: Subject) -> Verdict:
     shown, fault = torch.tensor([kept or [0.0]]).float(), stale_sum(stream)
     if not fault or fault[1] != BROKEN:
         fault = cut_stream(stream, runs, ways) or fault
-    fault = fault or double_sum(stream, {run.path for run in runs})
-    if fault := fault or unadded_attention(stream):
+    if fault := fault or double_sum(stream, {run.path for run in runs}):
         return False, fault[0], shown, fault[1]
     if not runs:
         raise NotJudgedError("There is no list of blocks with norms inside.")
@@ -303,25 +302,3 @@ def counted_terms(stream: Stream, j: int, path: str) -> Counter[int]:
         for part in stream.terms[j]:
             terms += counted_terms(stream, part, path)
     return terms
-
-
-def unadded_attention(stream: Stream) -> Fault:
-    """Say of an attention that it is added to nothing, as others are; one may
-    pool, at the end."""
-    mixed = [attention.mixed for attention in stream.flow.attentions()]
-    odd = [
-        i
-        for i in mixed
-        if not any(
-            i in stream.origins[branch] and skip in stream.origins[i]
-            for _, skip, branch in stream.residuals
-        )
-    ]
-    if not odd or not stream.residuals or 2 * len(odd) < len(mixed):
-        return None
-    says = (
-        f"What {module_of_step(stream.flow, odd[0])} mixes is added to "
-        "nothing that was there before it, as other results are. Is a "
-        "residual connection missing?"
-    )
-    return says, UNUSUAL

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from difflib import SequenceMatcher
-from functools import partial, wraps
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
@@ -83,6 +83,7 @@ class ModelRunner(Sequences):
     """A model that is run, and found as it was each time."""
 
     model: Any
+    form: TreeSpec | None = None  # in which all that is given is handed on
     pick: Pick
     state: State
     numbers: Callable[[], Any] = nullcontext  # in which precision it reckons
@@ -95,11 +96,23 @@ class ModelRunner(Sequences):
 
     def made(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
-        result, rows = self.model(*given), given[self.places[-1]]
+        result, rows = self.answer(*given), given[self.places[-1]]
         found = select_output(self.pick, result, rows)
         made = for_positions(found, rows)
         self.pools = made is not found
         return made.clone()
+
+    def answer(self, *given: Any, **more: Any) -> Any:
+        """Call the model with all that is given, as its caller did; or with
+        some of that, by place."""
+        inputs, named = self.handed_on(given)
+        return self.model(*inputs, **{**more, **named})
+
+    def handed_on(self, given: tuple) -> tuple[tuple, dict[str, Any]]:
+        """Tell what is given by place, and what by name."""
+        if self.form is None or len(given) != self.form.num_leaves:
+            return given, {}
+        return tree_unflatten(given, self.form)
 
     def call(
         self, ask: Callable[..., Result], inputs: tuple, seed: int = 0
@@ -149,17 +162,26 @@ class Subject(ModelRunner):
         self.found = dict[tuple, Any]()
         model = getattr(model, "_orig_mod", model)  # of a compiled one
         self.ids = own_ids(model, pad, unknown)
-        self.model, self.given, self.names = by_place(
+        self.model = model
+        self.given, self.names, self.form = in_a_row(
             model, inputs, named or {}
         )
-        if not self.given:
-            raise TypeError("give the model's inputs, too: report(model, ids)")
-        self.loss: Any = loss and as_called(loss, self.model)
+        if not tensors([*self.given]):
+            raise TypeError(no_inputs(self.given))
+        self.loss: Any = loss
         self.state = State(self.model, self.given, loss)
         self.places = sequences(self.given, self.names)
         refuse_numberless(model, self.inputs)
         if self.names[self.places[-1]] in LABELS:
             self.places = without_labels(self)
+
+
+def no_inputs(given: tuple) -> str:
+    """Say what inputs are, where none is given that a check could change."""
+    kinds = ", ".join(type(x).__name__ for x in given)
+    if not kinds:
+        return "give the model's inputs, too: report(model, ids)"
+    return f"inputs are tensors, such as ids (B, T), and not: {kinds}"
 
 
 def subject_of(
@@ -328,10 +350,11 @@ def error_line(error: Exception) -> str:
     return f"{type(error).__name__}: {first[:150]}"
 
 
-def by_place(
+def in_a_row(
     model: Any, inputs: tuple, named: Mapping[str, Any]
-) -> tuple[Any, tuple, list[str]]:
-    """Let a model that is given inputs by name be given them by place."""
+) -> tuple[tuple, list[str], TreeSpec | None]:
+    """Put all that a model is given in a row, name each, and tell in which
+    form the model is handed it; None where that is by place."""
     refuse_typos(model, named)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
         every = {**inputs[0], **named}
@@ -339,15 +362,14 @@ def by_place(
             inputs, named = (), every
     inputs = tuple(dict(x) if isinstance(x, Mapping) else x for x in inputs)
     if not named and not any(isinstance(x, dict) for x in inputs):
-        return model, inputs, parameter_names(model, len(inputs))
+        return inputs, parameter_names(model, len(inputs)), None
     refuse_unknown(model, named)
     order = [*(parameters_of(model) or ()), *named]
     sorted_ones = dict(sorted(named.items(), key=lambda x: order.index(x[0])))
-    found, form = tree_flatten_with_path((inputs, sorted_ones))
-    known = parameter_names(model, len(inputs))
-    names = [name_of_leaf(path, known) for path, _ in found]
-    called = called_by_place(model, form)
-    return called, tuple(leaf for _, leaf in found), names
+    leaves, form = tree_flatten_with_path((inputs, sorted_ones))
+    places = parameter_names(model, len(inputs))
+    names = [name_of_leaf(path, places) for path, _ in leaves]
+    return tuple(leaf for _, leaf in leaves), names, form
 
 
 def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
@@ -410,73 +432,16 @@ def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
     return names[-1] if names else known[places[1]]
 
 
-def called_by_place(model: Any, form: TreeSpec) -> Any:
-    """Let a model be called with all inputs by place. A module keeps its parts
-    and their paths: it is a copy that shares them."""
-    if not isinstance(model, nn.Module):
-        return partial(call_named, model, form)
-    if isinstance(model, torch.jit.ScriptModule) or "forward" in vars(model):
-        return Outer(model, form)
-    called: Any = copy(model)
-    kind = type(model)
-    body = {"form": form, "forward": forward_of(kind)}
-    called.__class__ = type(kind.__name__, (kind,), body)
-    return called
-
-
-class Outer(nn.Module):
-    """Calls a module by name that is given its inputs by place."""
-
-    def __init__(self, model: nn.Module, form: TreeSpec):
-        super().__init__()
-        self.model, self.form = model, form
-
-    def forward(self, *leaves: Any, **more: Any) -> Any:
-        """Run the module."""
-        return call_named(self.model, self.form, *leaves, **more)
-
-
-def as_called(loss: Callable, model: Any) -> Callable:
-    """Let a loss of a model be called with all inputs by place, as that is."""
-    form = getattr(model, "form", None)
-    if not isinstance(form, TreeSpec):
-        return loss
-
-    def ask(called: Any, *leaves: Any) -> Any:
-        return call_named(partial(loss, called), form, *leaves)
-
-    return ask
-
-
-def forward_of(kind: Any) -> Callable:
-    """Make a `forward` by place of that of a class."""
-
-    def forward(self: Any, *leaves: Any, **more: Any) -> Any:
-        call = partial(kind.forward, self)
-        if len(leaves) != self.form.num_leaves:  # a loss calls it by name
-            return call(*leaves, **more)
-        return call_named(call, self.form, *leaves, **more)
-
-    if (asked := parameters_of(kind)) is not None:
-        found: Any = forward
-        found.__signature__ = Signature([*asked.values()])
-    return forward
-
-
-def call_named(
-    call: Callable, form: TreeSpec, *leaves: Any, **more: Any
-) -> Any:
-    """Call something as its caller did; with more by name."""
-    inputs, named = tree_unflatten(leaves, form)
-    return call(*inputs, **{**more, **named})
-
-
 def sequences(given: tuple, names: list[str]) -> list[int]:
     """Tell which inputs are sequences: ids or vectors, and no masks, kinds
-    of tokens, or numbers of positions. All of them, where none is."""
+    of tokens, or numbers of positions. Where none is, all that have two axes
+    or more; where none has, all."""
+    if len(given) == 1:
+        return [0]
     named = enumerate(zip(given, names))
-    found = [i for i, (x, name) in named if is_sequence(x, name)]
-    return found if len(given) > 1 and found else [*range(len(given))]
+    words = [i for i, (x, name) in named if is_sequence(x, name)]
+    wide = (i for i, x in enumerate(given) if getattr(x, "ndim", 0) > 1)
+    return words or [*wide] or [*range(len(given))]
 
 
 def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
@@ -546,10 +511,10 @@ class TrainingModel(nn.Module):
             if isinstance(part, nn.modules.dropout._DropoutNd):
                 part.p = 0.0
 
-    def forward(self, *inputs: Tensor) -> Tensor:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Run in training: what the model makes of its inputs."""
         self.model.train()
-        return self.model(*inputs)
+        return self.model(*inputs, **named)
 
 
 def module_copy(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
