@@ -139,8 +139,8 @@ class AddNoise(TorchFunctionMode):
     def are_in(self, args: tuple) -> bool:
         """Whether a lookup is one of ids that are watched."""
         given = [x for x in args if isinstance(x, Tensor)]
-        whole = [x for x in given if not x.is_floating_point()]
-        pairs = ((x, ids) for x in whole for ids in self.ids)
+        numbers = [x for x in given if not x.is_floating_point()]
+        pairs = ((x, ids) for x in numbers for ids in self.ids)
         return any(x.shape == ids.shape and x.equal(ids) for x, ids in pairs)
 
 
@@ -347,21 +347,21 @@ def module_calls(
 ) -> list[ModuleCall]:
     """List what each module of a run, or some `of` them, is given and gives,
     innermost first: copies of the vectors, (B, T, C) or flat."""
-    found: list[ModuleCall] = []
+    calls: list[ModuleCall] = []
 
     def copies(value: Any) -> list[Tensor]:
         vectors = [x for x in tensors(value) if x.is_floating_point()]
-        whole = (x for x in vectors if not x.is_nested and x.ndim > 1)
-        return [x.detach().clone() for x in whole]
+        matrices = (x for x in vectors if not x.is_nested and x.ndim > 1)
+        return [x.detach().clone() for x in matrices]
 
     def hook(path: str, part: nn.Module, *given: Any) -> None:
         if of(part):
             both = copies(given[:-1]), copies(given[-1])
-            found.append((path, part, *both))
+            calls.append((path, part, *both))
 
     with watch_modules(subject.model, hook):
         subject.run(*inputs)
-    return found
+    return calls
 
 
 @contextmanager

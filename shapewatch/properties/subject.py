@@ -75,8 +75,8 @@ class Sequences:
 
     def side(self, which: int) -> str:
         """Name a sequence as sentences call it."""
-        known = {0: ("input",), 1: ("source", "target")}
-        return known.get(self.last, {which: f"input {which}"})[which]
+        names = {0: ("input",), 1: ("source", "target")}
+        return names.get(self.last, {which: f"input {which}"})[which]
 
 
 class ModelRunner(Sequences):
@@ -185,11 +185,11 @@ def no_inputs(given: tuple) -> str:
 
 
 def subject_of(
-    model: Callable, inputs: tuple, known: Mapping[str, Any]
+    model: Callable, inputs: tuple, keywords: Mapping[str, Any]
 ) -> Subject:
     """Make a subject; a name that is no option is an input of the model."""
-    options = {name: x for name, x in known.items() if name in OPTIONS}
-    named = {name: x for name, x in known.items() if name not in OPTIONS}
+    options = {name: x for name, x in keywords.items() if name in OPTIONS}
+    named = {name: x for name, x in keywords.items() if name not in OPTIONS}
     return Subject(model, inputs, named, **options)
 
 
@@ -212,10 +212,10 @@ def with_model(
 
 def with_sequences(subject: ModelRunner, inputs: Iterable[Tensor]) -> tuple:
     """Put sequences where they stand among all that is given."""
-    found = [*subject.given]
+    row = [*subject.given]
     for i, x in zip(subject.places, inputs):
-        found[i] = x
-    return tuple(found)
+        row[i] = x
+    return tuple(row)
 
 
 def without_labels(subject: Subject) -> list[int]:
@@ -235,9 +235,11 @@ def own_ids(
 ) -> tuple[int | None, int | None]:
     """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
     config = getattr(model, "config", None)
-    own = getattr(config, "pad", getattr(model, "pad", None))
-    if pad is None and isinstance(own, int):  # and no module of that name
-        pad = own
+    model_pad = getattr(config, "pad", getattr(model, "pad", None))
+    if pad is None and isinstance(
+        model_pad, int
+    ):  # and no module of that name
+        pad = model_pad
     if unknown is None and hasattr(config, "pad"):
         unknown = UNK if pad != UNK else PAD
     return pad, unknown
@@ -272,22 +274,22 @@ def once(find: Callable[..., Result]) -> Callable[..., Result]:
     return remembered
 
 
-def is_id(x: Tensor, known: int | None) -> Tensor:
+def is_id(x: Tensor, wanted: int | None) -> Tensor:
     """Which positions have an id: (B, T). No vector has one."""
-    if x.is_floating_point() or known is None:
+    if x.is_floating_point() or wanted is None:
         return torch.zeros(x.shape[:2], dtype=torch.bool)
-    return x == known
+    return x == wanted
 
 
 def find_output(result: Any, rows: Any = None) -> Tensor:
     """Find the tensor in what a model gave: its `logits`, the first that has
     vectors for the positions of `rows`, or the first."""
-    found = tensors(getattr(result, "logits", result))
-    if not found:
+    outputs = tensors(getattr(result, "logits", result))
+    if not outputs:
         raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
     shape = getattr(rows, "shape", ())[:2]
-    fit = (x for x in found if x.ndim > 2 and x.shape[:2] == shape)
-    return next(fit, found[0])
+    fit = (x for x in outputs if x.ndim > 2 and x.shape[:2] == shape)
+    return next(fit, outputs[0])
 
 
 def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
@@ -296,27 +298,27 @@ def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
     if pick is None:
         return find_output(result, rows)
     if not isinstance(pick, str):
-        found, what = pick(result), "What output= picks"
+        output, what = pick(result), "What output= picks"
     elif pick in (parts := named_parts(result)):
-        found, what = parts[pick], f"{pick!r}"
+        output, what = parts[pick], f"{pick!r}"
     else:
         raise FailedError(f"There is no {pick!r}. {gave_text(result)}")
-    if isinstance(found, Tensor):
-        return found
-    kind = type(found).__name__
+    if isinstance(output, Tensor):
+        return output
+    kind = type(output).__name__
     raise FailedError(f"{what} is {kind}, and no tensor. {gave_text(result)}")
 
 
-def for_positions(made: Tensor, rows: Tensor) -> Tensor:
+def for_positions(outputs: Tensor, rows: Tensor) -> Tensor:
     """Give each position of `rows` what a pooled model made of all of them:
     (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
     position: that stays. An image has no positions yet."""
-    of_rows = made.ndim in (1, 2) and len(made) == len(rows)
+    of_rows = outputs.ndim in (1, 2) and len(outputs) == len(rows)
     if not of_rows or rows.ndim not in (2, 3):
-        return made
-    flat = made.reshape(len(made), -1)
+        return outputs
+    flat = outputs.reshape(len(outputs), -1)
     if flat.shape[1] == rows.shape[1]:
-        return made
+        return outputs
     return flat[:, None].expand(-1, rows.shape[1], -1)
 
 
@@ -383,7 +385,7 @@ def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
 def optional_inputs(model: Callable) -> dict[str, Any]:
     """Name the optional inputs of a model, with what they are else."""
     asked = (parameters_of(model) or {}).items()
-    pairs = ((name, one.default) for name, one in asked)
+    pairs = ((name, parameter.default) for name, parameter in asked)
     return {name: x for name, x in pairs if x is not Parameter.empty}
 
 
@@ -404,7 +406,7 @@ def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
     asked = parameters_of(model)
     if asked is None:
         return
-    kinds = {one.kind for one in asked.values()}
+    kinds = {parameter.kind for parameter in asked.values()}
     unknown = [name for name in named if name not in asked]
     if unknown and Parameter.VAR_KEYWORD not in kinds:
         raise TypeError(
@@ -425,11 +427,11 @@ def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
                 )
 
 
-def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
+def name_of_leaf(path: Iterable[Any], parameters: list[str]) -> str:
     """Name an input by its key, or by the parameter it is handed to."""
     names = [str(key.key) for key in path if isinstance(key, MappingKey)]
     places = [key.idx for key in path if isinstance(key, SequenceKey)]
-    return names[-1] if names else known[places[1]]
+    return names[-1] if names else parameters[places[1]]
 
 
 def sequences(given: tuple, names: list[str]) -> list[int]:
@@ -473,8 +475,10 @@ def failed_here(subject: ModelRunner) -> str:
             "the model on another one, or load them after to_empty(device=…)"
         )
     if weights and not given <= weights:
-        one, other = (", ".join(sorted(map(str, x))) for x in (given, weights))
-        return f"the inputs are on {one}, the weights on {other}: move one"
+        here, other = (
+            ", ".join(sorted(map(str, x))) for x in (given, weights)
+        )
+        return f"the inputs are on {here}, the weights on {other}: move one"
     return ""
 
 
@@ -482,7 +486,9 @@ def parameter_names(model: Callable, count: int) -> list[str]:
     """Name what a model's inputs are handed to; "" where nobody says."""
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     asked = parameters_of(model) or {}
-    names = [name for name, one in asked.items() if one.kind in kinds]
+    names = [
+        name for name, parameter in asked.items() if parameter.kind in kinds
+    ]
     return (names + [""] * count)[:count]
 
 
@@ -531,10 +537,10 @@ def same_word(subject: Subject, n: int) -> Subject:
     """Ask the same with one word, or vector, of the first row everywhere."""
     alike = []
     for x, real in zip(subject.inputs, subject.real):
-        known = x[0][real[0]]
-        if known.ndim > 2 or not len(known):
+        vectors = x[0][real[0]]
+        if vectors.ndim > 2 or not len(vectors):
             raise NotJudgedError("The inputs are not rows of words.")
-        words = known if x.is_floating_point() else known.unique()
+        words = vectors if x.is_floating_point() else vectors.unique()
         alike.append(words[-1 - n % len(words)].expand_as(x).clone())
     return with_model(subject, subject.model, with_sequences(subject, alike))
 
@@ -552,10 +558,10 @@ class DoubleNumbers(TorchFunctionMode):
         if getattr(function, "__name__", "") in CASTS and args:
             return args[0].double()
         more = {k: double_type(x) for k, x in (kwargs or {}).items()}
-        made = function(*map(double_type, args), **more)
-        if isinstance(made, Tensor):  # faster than to look for tensors in it
-            return in_double_type(made)
-        return tree_map_only(Tensor, in_double_type, made)
+        result = function(*map(double_type, args), **more)
+        if isinstance(result, Tensor):  # faster than to look for tensors in it
+            return in_double_type(result)
+        return tree_map_only(Tensor, in_double_type, result)
 
 
 def in_double_type(x: Tensor) -> Tensor:
@@ -590,13 +596,15 @@ def in_double(subject: Subject) -> Subject:
     double = with_model(subject, model, given, free=model.parameters())
     double.numbers = DoubleNumbers
     try:
-        made = double.call(double.made, given)
+        outputs = double.call(double.made, given)
     except FailedError as error:
         says = f"It does not run in double precision: {error}"
         raise NotJudgedError(says) from error
-    if made.dtype in DOUBLES:
-        raise NotJudgedError(f"Whatever it is cast to, it gives {made.dtype}.")
-    if not made.isfinite().all() and subject.run().isfinite().all():
+    if outputs.dtype in DOUBLES:
+        raise NotJudgedError(
+            f"Whatever it is cast to, it gives {outputs.dtype}."
+        )
+    if not outputs.isfinite().all() and subject.run().isfinite().all():
         raise NotJudgedError("In double precision it gives NaN or infinity.")
     return double
 
