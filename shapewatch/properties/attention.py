@@ -419,8 +419,8 @@ def score_scale(subject: Subject) -> Verdict:
     size = parts.size
     says = (
         f"In {parts.path}, queries and keys of variance 1 would give scores "
-        f"of variance {parts.scale**2 * size:.2f}: scores are the product times "
-        f"{parts.scale:.2f}, where 1/√{size} is {size**-0.5:.2f}."
+        f"of variance {parts.scale**2 * size:.2f}: scores are the product "
+        f"times {parts.scale:.2f}, where 1/√{size} is {size**-0.5:.2f}."
     )
     if most:
         return False, says + reason, torch.tensor([variances]), UNUSUAL

@@ -149,8 +149,8 @@ def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
     called = f"{side} ({name})" if name not in ("", side) else side
     says = (
         f"A run writes into its {called}: whoever called the model has "
-        "another one afterwards. Look for what writes in place: x[...] = ..., x += "
-        "..., and functions such as masked_fill_. Clone it first."
+        "another one afterwards. Look for what writes in place: x[...] = ..., "
+        "x += ..., and functions such as masked_fill_. Clone it first."
     )
     level = UNUSUAL if subject.inputs[which].is_floating_point() else BROKEN
     return False, says, flat_rows(where.float()).amax(-1), level
