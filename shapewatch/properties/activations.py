@@ -40,21 +40,21 @@ def activations(subject: Subject) -> Verdict:
     matrices are meant as one of low rank.
     """
     flow = flow_of(subject)
-    found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
-    if not found:
+    matrices = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
+    if not matrices:
         raise NotJudgedError("Nothing is multiplied by a matrix.")
-    sizes = torch.tensor([[x.before, x.after] for x in found.values()])
-    for one, other in in_a_row(flow, found):
-        if one.after > max(one.before, other.after):
+    sizes = torch.tensor([[x.before, x.after] for x in matrices.values()])
+    for first, second in in_a_row(flow, matrices):
+        if first.after > max(first.before, second.after):
+            paths = dict.fromkeys((first.path, second.path))
             says = (
-                f"In {' and '.join(dict.fromkeys((one.path, other.path)))}, "
-                "two matrices follow each other: "
-                f"{one.before} channels become {one.after}, and then "
-                f"{other.after}, with nothing between that is not linear. "
+                f"In {' and '.join(paths)}, two matrices follow each other: "
+                f"{first.before} channels become {first.after}, and then "
+                f"{second.after}, with nothing between that is not linear. "
                 "They are as good as one: is an activation missing?"
             )
             return False, says, sizes
-    if path := collapsed_linears(flow, found):
+    if path := collapsed_linears(flow, matrices):
         says = (
             f"In {path}, two linear maps are multiplied, and neither has an "
             "activation: a gate has one, as silu(gate) * up; without, it is "
@@ -71,12 +71,14 @@ def matrix(flow: Flow, i: int) -> Matrix | None:
     if flow.names[i] not in LINEAR or not step.makes:
         return None
     large = {n: x.shape for n, x in enumerate(every) if len(x.shape) > 1}
-    own = [n for n, x in large.items() if len(x) == 2 and is_given(flow, i, n)]
-    data = [n for n in large if n not in own]
-    if len(own) != 1 or len(data) != 1:
+    weights = [
+        n for n, x in large.items() if len(x) == 2 and is_given(flow, i, n)
+    ]
+    data = [n for n in large if n not in weights]
+    if len(weights) != 1 or len(data) != 1:
         return None
     before, after = large[data[0]][-1], step.makes[0].shape[-1]
-    if sorted(large[own[0]]) != sorted((before, after)):
+    if sorted(large[weights[0]]) != sorted((before, after)):
         return None
     return Matrix(i, module_of_step(flow, i), before, after, data[0])
 
@@ -90,55 +92,62 @@ def is_given(flow: Flow, i: int, n: int) -> bool:
 
 
 def in_a_row(
-    flow: Flow, found: dict[int, Matrix]
+    flow: Flow, matrices: dict[int, Matrix]
 ) -> Iterator[tuple[Matrix, Matrix]]:
     """Find pairs of matrices with nothing between that is not linear."""
-    for i, one in found.items():
-        for j in makers(flow, flow.sources[i][one.data], found):
-            if found[j].after == one.before and is_only_multiplied(
-                flow, j, found
+    for i, later in matrices.items():
+        for j in makers(flow, flow.sources[i][later.data], matrices):
+            if matrices[j].after == later.before and is_only_multiplied(
+                flow, j, matrices
             ):
-                yield found[j], one
+                yield matrices[j], later
 
 
-def is_only_multiplied(flow: Flow, j: int, found: dict[int, Matrix]) -> bool:
+def is_only_multiplied(
+    flow: Flow, j: int, matrices: dict[int, Matrix]
+) -> bool:
     """Whether matrices alone read what a step made, by moves, scales and
     sums: a residual stream is read by norms and by others, too."""
-    readers = [i for i, made in enumerate(flow.sources) if j in made]
+    readers = [i for i, sources in enumerate(flow.sources) if j in sources]
     return all(
-        i in found
-        or (flow.names[i] in PASSES and is_only_multiplied(flow, i, found))
+        i in matrices
+        or (flow.names[i] in PASSES and is_only_multiplied(flow, i, matrices))
         for i in readers
     )
 
 
-def collapsed_linears(flow: Flow, found: dict[int, Matrix]) -> str:
+def collapsed_linears(flow: Flow, matrices: dict[int, Matrix]) -> str:
     """Name the module that multiplies two linear maps of one thing; or ""."""
-    for one in found.values():
-        j = flow.sources[one.at][one.data]
+    for later in matrices.values():
+        j = flow.sources[later.at][later.data]
         while j is not None and flow.names[j] in MOVES | {"dropout"}:
             j = flow.sources[j][0]
         if j is None or flow.names[j] not in SCALES:
             continue
         read = [
-            {flow.sources[x][found[x].data] for x in makers(flow, made, found)}
-            for made in flow.sources[j]
+            {
+                flow.sources[x][matrices[x].data]
+                for x in makers(flow, term, matrices)
+            }
+            for term in flow.sources[j]
         ]
         if len(read) == 2 and read[0] == read[1] != set():
             return module_of_step(flow, j)
     return ""
 
 
-def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
+def makers(
+    flow: Flow, j: int | None, matrices: dict[int, Matrix]
+) -> list[int]:
     """List the matrices that made something by moves, scales and sums."""
-    if j is None or j in found:
+    if j is None or j in matrices:
         return [] if j is None else [j]
-    made = [x for x in flow.sources[j] if x is not None]
-    if len(made) != 1 and flow.names[j] not in SUMS:
+    sources = [x for x in flow.sources[j] if x is not None]
+    if len(sources) != 1 and flow.names[j] not in SUMS:
         return []
     if flow.names[j] not in PASSES:
         return []
-    parts = [makers(flow, x, found) for x in made]
+    parts = [makers(flow, x, matrices) for x in sources]
     return [i for part in parts for i in part] if all(parts) else []
 
 

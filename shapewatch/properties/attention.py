@@ -15,7 +15,6 @@ from torch.nn.functional import pad
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     are_close,
-    few_outputs,
     with_noise_added,
 )
 from shapewatch.properties.subject import (
@@ -43,15 +42,15 @@ from shapewatch.tracing.record.tensors import tensors
 from shapewatch.tracing.record.visits import Visit
 
 
-def bias_at(data: Data, one: AttentionSteps) -> int:
+def bias_at(data: Data, steps: AttentionSteps) -> int:
     """Find the step that adds what no product made; or the softmax."""
-    for i, n in one.way:
-        if data.names[i] in SUMS and i <= one.masked:
+    for i, n in steps.way:
+        if data.names[i] in SUMS and i <= steps.masked:
             others = [m for m in range(len(data.sources[i])) if m != n]
-            found = [m for m in others if is_bias(data.read(i, m))]
-            if any(is_fixed(data, data.sources[i][m]) for m in found):
+            biases = [m for m in others if is_bias(data.read(i, m))]
+            if any(is_fixed(data, data.sources[i][m]) for m in biases):
                 return i
-    return one.weights
+    return steps.weights
 
 
 def is_fixed(data: Data, j: int | None) -> bool:
@@ -66,23 +65,23 @@ def is_fixed(data: Data, j: int | None) -> bool:
 
 
 def score_growth(
-    data: Data, one: AttentionSteps, start: int | None = None
+    data: Data, steps: AttentionSteps, start: int | None = None
 ) -> float:
     """How many times larger scores are than the product, or than later."""
-    begin = one.product if start is None else start
-    alpha = 1 if start else data.given[one.product][1].get("alpha", 1)
+    begin = steps.product if start is None else start
+    alpha = 1 if start else data.given[steps.product][1].get("alpha", 1)
     return alpha * prod(
         median_ratio(data.kept[i][0], data.read(i, n))
-        for i, n in one.way
-        if begin < i <= one.masked
+        for i, n in steps.way
+        if begin < i <= steps.masked
         if data.names[i] in SCALES and not data.masks(i)
     )
 
 
-def added_to_scores(data: Data, one: AttentionSteps) -> Iterator[Tensor]:
+def added_to_scores(data: Data, steps: AttentionSteps) -> Iterator[Tensor]:
     """Find what is added to the scores."""
-    for i, n in one.way:
-        if data.names[i] in SUMS and i <= one.masked:
+    for i, n in steps.way:
+        if data.names[i] in SUMS and i <= steps.masked:
             reads = range(len(data.sources[i]))
             yield from (data.read(i, m) for m in reads if m != n)
 
@@ -150,16 +149,20 @@ def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     every = all_attentions(subject, *pushed)
     if not every:
         raise NotJudgedError("No attention was found: a softmax of products.")
-    found = [one for one in every if not is_learnt(subject, one.v.origin)]
-    if not found:
+    mixing = [
+        parts for parts in every if not is_learnt(subject, parts.v.origin)
+    ]
+    if not mixing:
         raise NotJudgedError("Heads are mixed between softmax and values.")
-    return found
+    return mixing
 
 
 def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
     """Trace a run; NotJudgedError where that fails, and the model runs."""
     try:
-        return subject.call(partial(trace, subject.model, keep=keep), given)
+        inputs, named = subject.handed_on(given)
+        ask = partial(trace, subject.model, *inputs, keep=keep, **named)
+        return subject.call(ask, ())
     except FailedError as error:
         subject.call(subject.made, given)
         raise NotJudgedError(f"It cannot be traced: {error}") from error
@@ -173,18 +176,17 @@ def attention_roles(subject: Subject) -> list[tuple[AttentionParts, Roles]]:
     the source, and on the target."""
     runs = (all_attentions(subject, *which) for which in ((), (0,), (1,)))
     return [
-        (one, [*zip(differ(one, source), differ(one, target))])
-        for one, source, target in zip(*runs)
+        (parts, [*zip(differ(parts, source), differ(parts, target))])
+        for parts, source, target in zip(*runs)
     ]
 
 
 @once
 def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Find every attention of a run in what was traced of it."""
-    few = few_outputs(subject)
     with with_noise_added(subject.inputs, slice(None), *pushed) as nudge:
         given = with_sequences(subject, nudge.inputs)
-        calls = trace_run(few, given, keep=True)._calls
+        calls = trace_run(subject, given, keep=True)._calls
     if not pushed:
         subject.found["recorded_run",] = calls.steps, calls.run.visits
     return describe_attentions(Data(calls))
@@ -210,21 +212,21 @@ def visits_of(subject: Subject) -> list[Visit]:
 
 def describe_attentions(data: Data) -> list[AttentionParts]:
     """Find every attention in what was traced and kept."""
-    found = data.attentions()
-    ways = [in_one_call if one.fused else written_out for one in found]
-    return [describe(data, one) for describe, one in zip(ways, found)]
+    every = data.attentions()
+    ways = [in_one_call if steps.fused else written_out for steps in every]
+    return [describe(data, steps) for describe, steps in zip(ways, every)]
 
 
-def differ(one: AttentionParts, other: AttentionParts) -> list[bool]:
+def differ(parts: AttentionParts, other: AttentionParts) -> list[bool]:
     """Whether queries, keys and values are others in another run."""
-    pairs = (one.q, other.q), (one.k, other.k), (one.v, other.v)
+    pairs = (parts.q, other.q), (parts.k, other.k), (parts.v, other.v)
     return [not are_close(x.matrix, y.matrix) for x, y in pairs]
 
 
 def is_learnt(subject: Subject, x: Tensor) -> bool:
     """Whether a tensor is a parameter: such values only mix heads."""
-    own: list = getattr(subject.model, "parameters", list)()
-    return x.data_ptr() in {p.data_ptr() for p in own}
+    weights: list = getattr(subject.model, "parameters", list)()
+    return x.data_ptr() in {p.data_ptr() for p in weights}
 
 
 class EinsumProduct:
@@ -253,8 +255,8 @@ class EinsumProduct:
 
     def factor(self, n: int, *kinds: str) -> Operand:
         """Give a factor, with its axes sorted, and where it was moved from."""
-        found = operand(self.data, self.step, n)
-        return found._replace(matrix=self.matrix(found.matrix, n, *kinds))
+        moved = operand(self.data, self.step, n)
+        return moved._replace(matrix=self.matrix(moved.matrix, n, *kinds))
 
 
 def operand(data: Data, i: int, n: int) -> Operand:
@@ -273,42 +275,42 @@ def operand(data: Data, i: int, n: int) -> Operand:
     return Operand(matrix, origin, factor)
 
 
-def in_one_call(data: Data, one: AttentionSteps) -> AttentionParts:
+def in_one_call(data: Data, steps: AttentionSteps) -> AttentionParts:
     """Describe an attention that is one call."""
-    args, kwargs = data.given[one.mixed]
-    q, k, v = (operand(data, one.mixed, n) for n in range(3))
+    args, kwargs = data.given[steps.mixed]
+    q, k, v = (operand(data, steps.mixed, n) for n in range(3))
     flex = any(map(callable, args[3:4]))
     scale = args[5] if flex else kwargs.get("scale")
     scale = (scale or q.matrix.shape[-1] ** -0.5) * q.factor * k.factor
     _, _, weights, *_ = fused_parts(args, kwargs)
     masks = kwargs.get("attn_mask"), *args[3:4]
-    found = tuple(x for x in masks if isinstance(x, Tensor) and is_bias(x))
-    mixed, joined = data.kept[one.mixed][0], after_moves(data, one.mixed)
-    path = one.path or "the model"
-    return AttentionParts(path, weights, q, k, v, scale, mixed, joined, found)
+    biases = tuple(x for x in masks if isinstance(x, Tensor) and is_bias(x))
+    mixed, joined = data.kept[steps.mixed][0], after_moves(data, steps.mixed)
+    path = steps.path or "the model"
+    return AttentionParts(path, weights, q, k, v, scale, mixed, joined, biases)
 
 
-def written_out(data: Data, one: AttentionSteps) -> AttentionParts:
+def written_out(data: Data, steps: AttentionSteps) -> AttentionParts:
     """Describe an attention of two products with a softmax between."""
-    w = one.way[-1][1] - (data.names[one.mixed] == "baddbmm")
-    v, after = 1 - w, EinsumProduct(data, one.mixed, w)
+    w = steps.way[-1][1] - (data.names[steps.mixed] == "baddbmm")
+    v, after = 1 - w, EinsumProduct(data, steps.mixed, w)
     values = after.factor(v, BATCH, SUM_CALLS, OWN[v])
-    mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
-    scored = EinsumProduct(data, one.product, 2)
+    mixed = after.matrix(data.kept[steps.mixed][0], 2, BATCH, OWN[w], OWN[v])
+    scored = EinsumProduct(data, steps.product, 2)
     q, k = (scored.factor(n, BATCH, OWN[n], SUM_CALLS) for n in range(2))
     rows = w, BATCH, OWN[w], SUM_CALLS
-    weights = after.matrix(as_read(data, *one.way[-1]), *rows)
-    right = after.matrix(by_right_factor(data, one), *rows)
+    weights = after.matrix(as_read(data, *steps.way[-1]), *rows)
+    right = after.matrix(by_right_factor(data, steps), *rows)
     keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))
     if queries.sum() > keys.sum():  # it differs by query
         q, k = k, q
-    scale = q.factor * k.factor * score_growth(data, one)
-    path, joined = one.path or "the model", after_moves(data, one.mixed)
+    scale = q.factor * k.factor * score_growth(data, steps)
+    path, joined = steps.path or "the model", after_moves(data, steps.mixed)
     more = (
-        (*filter(is_bias, added_to_scores(data, one)),),
-        data.kept[one.weights][0].numel() > weights.numel(),
-        talks(data, one.product),
-        score_growth(data, one, bias_at(data, one)),
+        (*filter(is_bias, added_to_scores(data, steps)),),
+        data.kept[steps.weights][0].numel() > weights.numel(),
+        talks(data, steps.product),
+        score_growth(data, steps, bias_at(data, steps)),
     )
     return AttentionParts(
         path, weights, q, k, values, scale, mixed, joined, *more
@@ -318,29 +320,29 @@ def written_out(data: Data, one: AttentionSteps) -> AttentionParts:
 def talks(data: Data, i: int) -> bool:
     """Whether a product is of scores, and of what no step has made: they are
     the product of what steps have made."""
-    made = [j for j in data.sources[i] if j is not None]
-    found = data.found.get(made[0]) if len(made) == 1 else None
-    return found is not None and None not in data.sources[found.product]
+    makers = [j for j in data.sources[i] if j is not None]
+    scores = data.found.get(makers[0]) if len(makers) == 1 else None
+    return scores is not None and None not in data.sources[scores.product]
 
 
 def as_read(data: Data, i: int, n: int) -> Tensor:
     """Give what a product read: as it was made; or as it is by now, if that
     explains the result: something was written into it, as by w[0] *= 2."""
-    made, now = data.read(i, n), data.received(i, n)
-    if made.equal(now):
-        return made
+    before, now = data.read(i, n), data.received(i, n)
+    if before.equal(now):
+        return before
     reads = [data.received(i, m) for m in range(len(data.sources[i]))]
     again, *_ = call_again(data, i, reads)
-    return now if are_close(again, data.kept[i][0]) else made
+    return now if are_close(again, data.kept[i][0]) else before
 
 
-def by_right_factor(data: Data, one: AttentionSteps) -> Tensor:
+def by_right_factor(data: Data, steps: AttentionSteps) -> Tensor:
     """What would stand at the weights, were the left factor all ones, and
     nothing but moves came after: it differs by the right factor's rows."""
-    i, count = one.product, len(data.sources[one.product])
+    i, count = steps.product, len(data.sources[steps.product])
     *others, right = (data.read(i, n) for n in range(count))
-    made = call_again(data, i, [*map(torch.ones_like, others), right])
-    return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
+    products = call_again(data, i, [*map(torch.ones_like, others), right])
+    return data.again(*steps.way[-1], {i: products}, MOVES | JOINS)
 
 
 def after_moves(data: Data, i: int) -> Tensor:
@@ -368,26 +370,26 @@ def weight_rows(subject: Subject) -> Verdict:
 
     Vaswani et al. (2017), equation 1.
     """
-    found = attentions(subject)
-    for one in found:
-        sums = one.weights.double().sum(-1)
-        near = max(1e-3, 2 * torch.finfo(one.weights.dtype).eps)
+    every = attentions(subject)
+    for parts in every:
+        sums = parts.weights.double().sum(-1)
+        near = max(1e-3, 2 * torch.finfo(parts.weights.dtype).eps)
         wrong = ~((sums - 1).abs() < near) & ~nobody(subject, sums)
         if wrong.any():
             row, share = wrong.nonzero()[0].tolist(), sums[wrong][0].item()
-            says = f"In {one.path}, row {row} of the weights sums to "
-            seen = first_matrix(one.weights)
-            if one.sink and sums[wrong].max() < 1:
+            says = f"In {parts.path}, row {row} of the weights sums to "
+            matrix = first_matrix(parts.weights)
+            if parts.sink and sums[wrong].max() < 1:
                 says += f"{share:.2f}: a sink, which is no position, has the "
-                return False, f"{says}rest.", seen, UNUSUAL
+                return False, f"{says}rest.", matrix, UNUSUAL
             if (sums[wrong] - 1).abs().max() < 2 * torch.finfo(BRIEF).eps:
                 says += f"{share:.4f}, as numbers of 16 bits do: take the "
-                return False, f"{says}softmax in float32.", seen, UNUSUAL
+                return False, f"{says}softmax in float32.", matrix, UNUSUAL
             says += f"{share:.2f}. Look at the axis of the softmax, at what "
             says += "is done after it, and whether that row has anything to "
-            return False, f"{says}attend to.", seen
-    says = f"Each row of weights sums to 1, in {how_many(found)}."
-    return True, says, first_matrix(found[0].weights)
+            return False, f"{says}attend to.", matrix
+    says = f"Each row of weights sums to 1, in {how_many(every)}."
+    return True, says, first_matrix(every[0].weights)
 
 
 @check
@@ -400,65 +402,67 @@ def score_scale(subject: Subject) -> Verdict:
     every = [x for x in attentions(subject) if not x.talking]
     if not every:
         raise NotJudgedError("Heads are mixed between scores and softmax.")
-    found = [x for x in every if not of_one_length(x)]
-    if not found:
+    scaled = [x for x in every if not of_one_length(x)]
+    if not scaled:
         says = "Queries and keys have one length: their scale is learned."
         raise NotJudgedError(says)
-    seen = [one.scale**2 * one.size for one in found]
-    wrong = [one for one, v in zip(found, seen) if not 0.8 < v < 1.25]
+    variances = [parts.scale**2 * parts.size for parts in scaled]
+    wrong = [
+        parts for parts, v in zip(scaled, variances) if not 0.8 < v < 1.25
+    ]
     if not wrong:
-        return of_right_scale(subject, found, torch.tensor([seen]))
-    reasons = [otherwise_scaled(one) for one in wrong]
+        return of_right_scale(subject, scaled, torch.tensor([variances]))
+    reasons = [otherwise_scaled(parts) for parts in wrong]
     most = sum(map(bool, reasons)) * 2 > len(wrong)
     i = [bool(x) for x in reasons].index(most)
-    one, reason = wrong[i], reasons[i]
-    size = one.size
+    parts, reason = wrong[i], reasons[i]
+    size = parts.size
     says = (
-        f"In {one.path}, queries and keys of variance 1 would give scores of "
-        f"variance {one.scale**2 * size:.2f}: scores are the product times "
-        f"{one.scale:.2f}, where 1/√{size} is {size**-0.5:.2f}."
+        f"In {parts.path}, queries and keys of variance 1 would give scores "
+        f"of variance {parts.scale**2 * size:.2f}: scores are the product "
+        f"times {parts.scale:.2f}, where 1/√{size} is {size**-0.5:.2f}."
     )
     if most:
-        return False, says + reason, torch.tensor([seen]), UNUSUAL
-    return False, says, torch.tensor([seen])
+        return False, says + reason, torch.tensor([variances]), UNUSUAL
+    return False, says, torch.tensor([variances])
 
 
 def of_right_scale(
-    subject: Subject, found: list[AttentionParts], seen: Tensor
+    subject: Subject, scaled: list[AttentionParts], variances: Tensor
 ) -> Verdict:
     """Judge attentions whose scores are scaled: weights should be spread."""
     if all(map(one_is_all, attentions(subject))):
-        return False, ONE_HAS_ALL, seen, UNUSUAL
+        return False, ONE_HAS_ALL, variances, UNUSUAL
     says = "Queries and keys of variance 1 would give scores of variance 1"
-    return True, f"{says}, in {how_many(found)}.", seen
+    return True, f"{says}, in {how_many(scaled)}.", variances
 
 
-def one_is_all(one: AttentionParts) -> bool:
+def one_is_all(parts: AttentionParts) -> bool:
     """Whether one position has all weight, where there are several."""
-    several = (one.weights > 0).sum(-1) > 2
-    most = one.weights.amax(-1)[several]
+    several = (parts.weights > 0).sum(-1) > 2
+    most = parts.weights.amax(-1)[several]
     return len(most) > 9 and (most > 0.99).float().mean().item() > 0.9
 
 
-def otherwise_scaled(one: AttentionParts) -> str:
+def otherwise_scaled(parts: AttentionParts) -> str:
     """Say what makes up for a scale, if something does; or ""."""
-    size, v = one.size, one.scale**2
-    q, k = (x.matrix.square().mean().item() for x in (one.q, one.k))
+    size, v = parts.size, parts.scale**2
+    q, k = (x.matrix.square().mean().item() for x in (parts.q, parts.k))
     apart = max(q, k) / max(min(q, k), 1e-30)
     if 0.9 < v < 1.1 and size > 3 and size / 2 < apart < 2 * size:
         return " Here queries or keys are smaller by just that."
     if v * size > 1 and v * size * q * k < 0.1:
         return f" Here their variance is only {v * size * q * k:.1g}, though."
-    if one.biases and any(abs(n * v * size - 1) < 0.02 for n in (2, 3)):
+    if parts.biases and any(abs(n * v * size - 1) < 0.02 for n in (2, 3)):
         return " Here the scores are a sum, of which that is a part."
     return ""
 
 
-def of_one_length(one: AttentionParts) -> bool:
+def of_one_length(parts: AttentionParts) -> bool:
     """Whether queries have one length, and keys: cosine attention."""
-    sizes = [x.matrix.norm(dim=-1).flatten() for x in (one.q, one.k)]
+    sizes = [x.matrix.norm(dim=-1).flatten() for x in (parts.q, parts.k)]
     alike = all(len(x) > 1 and x.std() < 1e-3 * x.mean() for x in sizes)
-    usual = one.size**0.5
+    usual = parts.size**0.5
     return alike and all(abs(x.mean() / usual - 1) > 0.1 for x in sizes)
 
 
@@ -470,29 +474,31 @@ def provenance(subject: Subject) -> Verdict:
     A head's query is the same channels of one position, and a joined row is
     all heads of one position.
     """
-    seen, flow = [], flow_of(subject)
+    origins, flow = [], flow_of(subject)
     if says := transposed_weight(flow):
         return False, says, torch.zeros(1, 1)
-    found = attentions(subject, *range(subject.last + 1))  # no rows alike
-    if says := summed_heads(flow) or one_matrix(subject, found):
+    every = attentions(subject, *range(subject.last + 1))  # no rows alike
+    if says := summed_heads(flow) or one_matrix(subject, every):
         return False, says, torch.zeros(1, 1), UNUSUAL
-    for one in found:
-        splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
+    for parts in every:
+        splits = zip(
+            ("queries", "keys", "values"), (parts.q, parts.k, parts.v)
+        )
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
-        moves["joined heads"] = joined_in_order(one)
+        moves["joined heads"] = joined_in_order(parts)
         for what, move in moves.items():
-            seen += [move.positions.nan_to_num(-1).long()] if move else []
+            origins += [move.positions.nan_to_num(-1).long()] if move else []
             if move and not move.in_order:
                 says = (
-                    f"In {one.path}, the {what} mix positions or channels. "
+                    f"In {parts.path}, the {what} mix positions or channels. "
                     "A view or reshape moves no element: transpose the axes "
                     "first, and then merge them."
                 )
-                return False, says, seen[-1]
-    if not seen:
+                return False, says, origins[-1]
+    if not origins:
         raise NotJudgedError("No heads are split or joined that can be seen.")
-    says = f"{len(seen)} splits and joins keep each element in its place."
-    return True, says, seen[-1]
+    says = f"{len(origins)} splits and joins keep each element in its place."
+    return True, says, origins[-1]
 
 
 def transposed_weight(flow: Flow) -> str:
@@ -511,7 +517,7 @@ def transposed_weight(flow: Flow) -> str:
 
 def summed_heads(flow: Flow) -> str:
     """Say in which module mixed heads are summed up; or ""."""
-    for at in (one.mixed for one in flow.attentions()):
+    for at in (parts.mixed for parts in flow.attentions()):
         for j in range(at + 1, len(flow.steps)):
             if flow.sources[j][:1] != [at]:
                 continue
@@ -528,10 +534,10 @@ def summed_heads(flow: Flow) -> str:
     return ""
 
 
-def one_matrix(subject: Subject, found: list[AttentionParts]) -> str:
+def one_matrix(subject: Subject, every: list[AttentionParts]) -> str:
     """Say where queries, keys and values are the same vectors, whatever the
     weights are: those of copies begin alike. Or ""."""
-    same = same_vectors(found)
+    same = same_vectors(every)
     if not same:
         return ""
     other = with_random_weights(subject, 0)
@@ -543,14 +549,14 @@ def one_matrix(subject: Subject, found: list[AttentionParts]) -> str:
     )
 
 
-def same_vectors(found: list[AttentionParts]) -> list[str]:
+def same_vectors(every: list[AttentionParts]) -> list[str]:
     """Name the attentions whose queries, keys and values are the same."""
     return [
-        one.path
-        for one in found
-        if one.q.matrix.any()
-        and one.q.matrix.equal(one.k.matrix)
-        and one.q.matrix.equal(one.v.matrix)
+        parts.path
+        for parts in every
+        if parts.q.matrix.any()
+        and parts.q.matrix.equal(parts.k.matrix)
+        and parts.q.matrix.equal(parts.v.matrix)
     ]
 
 
@@ -570,9 +576,9 @@ def first_matrix(weights: Tensor) -> Tensor:
     return weights.reshape(-1, *weights.shape[-2:])[0]
 
 
-def how_many(found: Sized) -> str:
+def how_many(every: Sized) -> str:
     """Count attentions in words."""
-    return f"{len(found)} attention{'s' * (len(found) > 1)}"
+    return f"{len(every)} attention{'s' * (len(every) > 1)}"
 
 
 class Move(NamedTuple):
@@ -584,18 +590,18 @@ class Move(NamedTuple):
 
 
 def element_origins(
-    found: Tensor, source: Tensor, factor: float
+    elements: Tensor, source: Tensor, factor: float
 ) -> Tensor | None:
     """Find where in the flat source each element found elsewhere stood: NaN
     for values that occur twice there. None when values are missing."""
-    wanted = found.double().contiguous() / factor
-    known, places = source.double().flatten().sort()
-    right = torch.searchsorted(known, wanted).clamp(1, len(known) - 1)
-    nearer = wanted - known[right - 1] < known[right] - wanted
+    wanted = elements.double().contiguous() / factor
+    numbers, places = source.double().flatten().sort()
+    right = torch.searchsorted(numbers, wanted).clamp(1, len(numbers) - 1)
+    nearer = wanted - numbers[right - 1] < numbers[right] - wanted
     nearest = right - nearer.long()
-    if not torch.allclose(known[nearest], wanted, rtol=1e-4, atol=1e-6):
+    if not torch.allclose(numbers[nearest], wanted, rtol=1e-4, atol=1e-6):
         return None
-    twins = known.diff() < 1e-9
+    twins = numbers.diff() < 1e-9
     twice = pad(twins, (1, 0)) | pad(twins, (0, 1))
     return places.double().masked_fill(twice, torch.nan)[nearest]
 
@@ -618,10 +624,10 @@ def both_ways(source: Tensor) -> list[Tensor]:
 def is_in_order(matrix: Tensor, source: Tensor, factor: float) -> Move | None:
     """The same, of a projection (B, T, C)."""
     split = source.ndim == 3 <= matrix.ndim
-    found = element_origins(matrix, source, factor) if split else None
-    if found is None:
+    origins = element_origins(matrix, source, factor) if split else None
+    if origins is None:
         return None
-    rows, channels = found // source.shape[-1], found % source.shape[-1]
+    rows, channels = origins // source.shape[-1], origins % source.shape[-1]
     later = ~(rows.diff(dim=-2) <= 0)
     right = (
         equal_along(rows, -1) and equal_along(channels, -2) and mostly(later)
@@ -629,23 +635,23 @@ def is_in_order(matrix: Tensor, source: Tensor, factor: float) -> Move | None:
     return Move(right, first_matrix(rows % source.shape[1]))
 
 
-def joined_in_order(one: AttentionParts) -> Move | None:
+def joined_in_order(parts: AttentionParts) -> Move | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
-    if one.joined.shape == one.mixed.shape:
+    if parts.joined.shape == parts.mixed.shape:
         return None
-    ways = [rows_in_order(x, one.mixed) for x in both_ways(one.joined)]
+    ways = [rows_in_order(x, parts.mixed) for x in both_ways(parts.joined)]
     return next((way for way in ways if way and way.in_order), ways[0])
 
 
 def rows_in_order(joined: Tensor, mixed: Tensor) -> Move | None:
     """The same, of joined rows (..., C)."""
     *_, t, d = mixed.shape
-    found = element_origins(joined.flatten(0, -2), mixed, 1.0)
-    if found is None:
+    origins = element_origins(joined.flatten(0, -2), mixed, 1.0)
+    if origins is None:
         return None
-    heads, positions = found // (t * d), found // d % t
-    channels = (heads * d + found % d) % joined.shape[-1]
+    heads, positions = origins // (t * d), origins // d % t
+    channels = (heads * d + origins % d) % joined.shape[-1]
     right = equal_along(positions, -1) and equal_along(channels, 0)
     return Move(right, positions[:t])
 

@@ -14,7 +14,6 @@ from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     baseline_output,
     distance,
-    few_outputs,
     rounding_tolerance,
 )
 from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
@@ -33,10 +32,9 @@ def batch_independence(subject: Subject) -> Verdict:
     Where inputs have different numbers of rows, such as 2 texts and 4
     samples, those that belong together are alone together.
     """
-    few = few_outputs(subject)
-    if len(few.inputs[-1]) < 2:
+    if len(subject.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    ways = sorted(ways_alone(few), key=itemgetter(0))
+    ways = sorted(ways_alone(subject), key=itemgetter(0))
     for in_turns, moved, wrong in ways:
         if wrong.any():
             continue
@@ -58,16 +56,16 @@ def ways_alone(subject: Subject) -> list[tuple[bool, Tensor, Tensor]]:
     how far outputs are from those in it, and which are others: (B, T)."""
     baseline_output(subject)
     allowed, real = rounding_tolerance(subject), subject.real[-1]
-    found, reason = [], ""
+    ways, reason = [], ""
     for cut in row_cuts(subject):
         try:
             moved = moves_alone(subject, cut)
-            found.append((cut.in_turns, moved, (moved > allowed) & real))
+            ways.append((cut.in_turns, moved, (moved > allowed) & real))
         except FailedError as error:
             reason = reason or f"A row alone fails: {error}"
-    if not found:
+    if not ways:
         raise NotJudgedError(reason)
-    return found
+    return ways
 
 
 class RowCut(NamedTuple):
@@ -104,18 +102,18 @@ def row_cuts(subject: Subject) -> Iterator[RowCut]:
 def moves_alone(subject: Subject, cut: RowCut) -> Tensor:
     """How far each row is, in its part, from where it is in all: (B, T)."""
     given, form = tree_flatten(subject.given)
-    whole, made = baseline_output(subject), []
-    order = part_rows(len(whole), cut)
+    batch, outputs = baseline_output(subject), []
+    order = part_rows(len(batch), cut)
     for n, rows in enumerate(order):
         some = [
             x[part_rows(len(x), cut)[n]] if i in cut.which else x
             for i, x in enumerate(given)
         ]
-        made.append(subject.call(subject.made, tree_unflatten(some, form)))
-        if made[-1].shape != whole[rows].shape:
-            raise FailedError(f"it gives {tuple(made[-1].shape)}")
+        outputs.append(subject.call(subject.made, tree_unflatten(some, form)))
+        if outputs[-1].shape != batch[rows].shape:
+            raise FailedError(f"it gives {tuple(outputs[-1].shape)}")
     back = torch.cat(order).argsort()
-    return distance(subject, torch.cat(made)[back])
+    return distance(subject, torch.cat(outputs)[back])
 
 
 def part_rows(count: int, cut: RowCut) -> list[Tensor]:

@@ -60,10 +60,10 @@ def cache_fault(
     once = Subject.made
     asked = (once, given, 0), (by_way, given, n), (once, piece, 0)
     try:
-        whole, now, alone = (call_attentions(subject, *one) for one in asked)
+        at_once, now, alone = (call_attentions(subject, *run) for run in asked)
     except (FailedError, NotJudgedError):
         return ""
-    for triple in zip(whole, now, alone):
+    for triple in zip(at_once, now, alone):
         if says := attention_fault(*triple, start, end):
             return says
     return ""
@@ -73,13 +73,13 @@ def call_attentions(
     subject: Subject, ask: Callable, given: tuple, nth: int
 ) -> list[AttentionParts]:
     """Find the attentions of the nth call of the model, as it is asked."""
-    seen, model, calls = list[Trace](), subject.model, count()
+    traces, model, calls = list[Trace](), subject.model, count()
 
     def call(*inputs: Any, **known: Any) -> Any:
         if next(calls) != nth:
             return model(*inputs, **known)
-        seen.append(trace(model, *inputs, keep=True, **known))
-        return seen[0].result
+        traces.append(trace(model, *inputs, keep=True, **known))
+        return traces[0].result
 
     asked: Any = call  # it has the parameters of the model
     parameters = (parameters_of(model) or {}).values()
@@ -87,11 +87,11 @@ def call_attentions(
     other: Any = copy(subject)
     other.model = asked
     subject.call(partial(ask, other), given)
-    return describe_attentions(Data(seen[0]._calls)) if seen else []
+    return describe_attentions(Data(traces[0]._calls)) if traces else []
 
 
 def attention_fault(
-    whole: AttentionParts,
+    at_once: AttentionParts,
     now: AttentionParts,
     alone: AttentionParts,
     start: int,
@@ -100,8 +100,8 @@ def attention_fault(
     """Say what is wrong with the attention of words `start` to `end`, which
     follow a cache: beside a whole run, and one of these words alone."""
     keys, values = now.k.matrix, now.v.matrix
-    right = [x[..., :end, :] for x in (whole.k.matrix, whole.v.matrix)]
-    asks = whole.q.matrix[..., start:end, :]
+    right = [x[..., :end, :] for x in (at_once.k.matrix, at_once.v.matrix)]
+    asks = at_once.q.matrix[..., start:end, :]
     if (n := keys.shape[-2]) < end:
         says = NO_USE if n == end - start else TOO_FEW
         return says.format(keys=n, end=end)
@@ -112,12 +112,12 @@ def attention_fault(
         return ORDER.format(names=names)
     if not near(now.q.matrix, asks):
         return FROM_ZERO if near(now.q.matrix, alone.q.matrix) else ""
-    new, known = keys[..., start:end, :], right[0][..., start:, :]
-    if near(new, alone.k.matrix) and not near(new, known):
+    new, right_keys = keys[..., start:end, :], right[0][..., start:, :]
+    if near(new, alone.k.matrix) and not near(new, right_keys):
         return FROM_ZERO
     if names := named_where([not near(x, y) for x, y in pairs]):
         return STALE.format(names=names)
-    return mask_fault(whole.weights[..., start:end, :end], now.weights, end)
+    return mask_fault(at_once.weights[..., start:end, :end], now.weights, end)
 
 
 def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
@@ -136,7 +136,9 @@ def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
 
 def named_where(wrong: list[bool]) -> str:
     """Name keys or values, or both, of which something is so; or ""."""
-    names = (name for name, one in zip(("keys", "values"), wrong) if one)
+    names = (
+        name for name, is_wrong in zip(("keys", "values"), wrong) if is_wrong
+    )
     return " and ".join(names)
 
 
@@ -149,6 +151,6 @@ def near(x: Tensor, y: Tensor) -> bool:
 def is_reordered(x: Tensor, y: Tensor) -> bool:
     """Whether x has the vectors of y, (..., T, C), in another order; they may
     be rotated."""
-    one, other = x.norm(dim=-1), y.norm(dim=-1)
-    same = near(one.sort().values, other.sort().values)
-    return same and not near(one, other)
+    lengths, others = x.norm(dim=-1), y.norm(dim=-1)
+    same = near(lengths.sort().values, others.sort().values)
+    return same and not near(lengths, others)

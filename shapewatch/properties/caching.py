@@ -13,7 +13,7 @@ from shapewatch.properties.attention import AttentionParts
 from shapewatch.properties.cache_faults import cache_fault, call_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.padding import PAD_COUNT
-from shapewatch.properties.perturbation import few_outputs, rounding_tolerance
+from shapewatch.properties.perturbation import rounding_tolerance
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
@@ -40,20 +40,21 @@ def cached_run(subject: Subject) -> Verdict:
     Models that keep what they have read, and are given all ids each time,
     are asked, too: they give rows for the new ones only.
     """
-    subject = few_outputs(subject)
     given = first_words(subject)
     if given[-1].shape[1] == 1:
         raise NotJudgedError("There is one word only: give more.")
-    whole = whole_output(subject, given)
-    found, reason = ways_in_pieces(subject, given, whole)
-    if not found:
+    at_once = whole_output(subject, given)
+    ways, reason = ways_in_pieces(subject, given, at_once)
+    if not ways:
         if is_joined_elsewhere(subject, given, reason):
-            return False, f"{OTHER_AXIS} {reason}", whole.new_ones(1, 1)
+            return False, f"{OTHER_AXIS} {reason}", at_once.new_ones(1, 1)
         raise NotJudgedError(reason)
-    least, way = min(found, key=lambda one: one[0].max().item())
+    least, way = min(ways, key=lambda one: one[0].max().item())
     for run in CACHE_RUNS:
         with suppress(FailedError):
-            apart = away_from(whole, subject, partial(run.outputs, way), given)
+            apart = away_from(
+                at_once, subject, partial(run.outputs, way), given
+            )
             if (apart > 10 * rounding_tolerance(subject)).any():
                 says = why_apart(subject, way, run, given, apart)
                 return False, says, apart, run.level
@@ -64,18 +65,18 @@ def cached_run(subject: Subject) -> Verdict:
 
 
 def ways_in_pieces(
-    subject: Subject, given: tuple, whole: Tensor
+    subject: Subject, given: tuple, at_once: Tensor
 ) -> tuple[list[tuple[Tensor, PieceRun]], str]:
     """Find the ways to read in pieces that run, each with how far outputs
     are from those of the whole; and a reason why there may be none."""
-    found, reason = [], NO_CACHE
+    ways, reason = [], NO_CACHE
     for way in piece_runs(subject):
         try:
-            found.append((away_from(whole, subject, way, given), way))
+            ways.append((away_from(at_once, subject, way, given), way))
         except FailedError as error:
             if way is not prefix_outputs:
                 reason = f"It cannot go on from a cache: {error}"
-    return found, reason
+    return ways, reason
 
 
 def why_apart(
@@ -112,13 +113,13 @@ def whole_output(subject: Subject, given: tuple) -> Tensor:
 
 
 def away_from(
-    whole: Tensor, subject: Subject, ask: PieceRun, given: tuple
+    at_once: Tensor, subject: Subject, ask: PieceRun, given: tuple
 ) -> Tensor:
     """How far each output is from that of the whole: (1, T)."""
-    made = subject.call(partial(ask, subject), given)
-    if made.shape != whole.shape:
-        raise FailedError(f"It gives {tuple(made.shape)} in pieces.")
-    return (made - whole).abs().flatten(2).amax(-1) / whole.std()
+    outputs = subject.call(partial(ask, subject), given)
+    if outputs.shape != at_once.shape:
+        raise FailedError(f"It gives {tuple(outputs.shape)} in pieces.")
+    return (outputs - at_once).abs().flatten(2).amax(-1) / at_once.std()
 
 
 def pair_ends(words: Tensor) -> list[int]:
@@ -149,9 +150,9 @@ class CacheRun(NamedTuple):
         self, way: PieceRun, subject: Subject, *given: Tensor
     ) -> Tensor:
         """Give the outputs of such a run, (1, T, ...)."""
-        known = getattr(way, "keywords", {})
-        told = known.get("cache") or known.get("extra")  # or it drops words
-        if self.after and known and (told or not self.ends):
+        how = getattr(way, "keywords", {})
+        told = how.get("cache") or how.get("extra")  # or it drops words
+        if self.after and how and (told or not self.ends):
             others = [x.flip(1) for x in given]
             way(subject, *others, ends=cuts(given[-1])[-2:])
         if self.ends:
@@ -214,14 +215,14 @@ def keeps_words(subject: Subject, way: PieceRun) -> bool:
     others[:, :-1] = words[:, :-1].flip(1)
     with suppress(FailedError):
         every = (subject.call(ask, (*rest, x)) for x in (words, others))
-        one, other = (x[:, -1].nan_to_num() for x in every)
-        return not one.equal(other)
+        plain, other = (x[:, -1].nan_to_num() for x in every)
+        return not plain.equal(other)
     return False
 
 
 def row_outputs(subject: Subject, *given: Any, **known: Any) -> Tensor:
     """Run, and give the outputs: (1, T, ...)."""
-    result = subject.model(*given, **known)
+    result = subject.answer(*given, **known)
     return select_output(subject.pick, result, given[-1]).clone()
 
 
@@ -231,8 +232,8 @@ def prefix_outputs(
     """Read more and more words; join what was given of the new ones."""
     *rest, words = given
     every = ends or cuts(words)
-    made = [row_outputs(subject, *rest, words[:, :end]) for end in every]
-    return torch.cat(made, 1)
+    outputs = [row_outputs(subject, *rest, words[:, :end]) for end in every]
+    return torch.cat(outputs, 1)
 
 
 def in_pieces(
@@ -247,25 +248,25 @@ def in_pieces(
     say with what is `extra` where a piece begins, or where its words are."""
     *rest, words = given
     switches = [n for n in optional_inputs(subject.model) if SWITCH.match(n)]
-    start, held, made = 0, None, []
+    start, held, outputs = 0, None, []
     for end in ends or cuts(words):
-        known: dict[str, Any] = dict.fromkeys(switches, True)
-        known |= masks(end) | ({cache: held} if cache else {})
+        named: dict[str, Any] = dict.fromkeys(switches, True)
+        named |= masks(end) | ({cache: held} if cache else {})
         if extra:
             every = torch.arange(start, end)[None]
-            known[extra] = every if PLACES.match(extra) else start
+            named[extra] = every if PLACES.match(extra) else start
         piece = words[:, start:end]
-        result = subject.model(*rest, piece, **known)
+        result = subject.answer(*rest, piece, **named)
         held, start = cache_of(result, cache) if cache else None, end
-        made.append(select_output(subject.pick, result, piece))
-    return torch.cat(made, 1)
+        outputs.append(select_output(subject.pick, result, piece))
+    return torch.cat(outputs, 1)
 
 
 def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
     """Whether padding on the left, which a mask hides in a whole run, has
     weight once a cache is there, though that mask is handed on."""
-    known = optional_inputs(subject.model)
-    if way is prefix_outputs or len(given) > 1 or MASK not in known:
+    optional = optional_inputs(subject.model)
+    if way is prefix_outputs or len(given) > 1 or MASK not in optional:
         return False
     words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
     mask = torch.ones(words.shape[:2], dtype=torch.long)
@@ -275,8 +276,8 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
     once = partial(row_outputs, **hidden)
     asked = (once, 0), (later, len(cuts(words)) - 1)
     with suppress(FailedError, NotJudgedError):
-        whole = subject.call(partial(once, subject), (words,))
-        apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
+        at_once = subject.call(partial(once, subject), (words,))
+        apart = away_from(at_once, subject, later, (words,))[:, PAD_COUNT:]
         if (apart > 10 * rounding_tolerance(subject)).any():
             runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
             return [any(map(attends_to_padding, run)) for run in runs] == [
@@ -286,9 +287,9 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
     return False
 
 
-def attends_to_padding(one: AttentionParts) -> bool:
+def attends_to_padding(parts: AttentionParts) -> bool:
     """Whether the last word gives padding on the left a weight."""
-    return bool(one.weights[..., -1, :PAD_COUNT].max() > 1e-6)
+    return bool(parts.weights[..., -1, :PAD_COUNT].max() > 1e-6)
 
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:
@@ -304,7 +305,7 @@ def first_words(subject: Subject) -> tuple[Tensor, ...]:
 def cache_of(result: Any, name: str) -> Any:
     """Find the cache by its name, or as the last thing that was given."""
     others = result[1:] if isinstance(result, (tuple, list)) else ()
-    found = named_parts(result).get(name, [None, *others][-1])
-    if found is None:
+    cache = named_parts(result).get(name, [None, *others][-1])
+    if cache is None:
         raise ValueError("it gives no cache back")
-    return found
+    return cache

@@ -28,12 +28,10 @@ from shapewatch.properties.perturbation import (
     depends_on,
     distance,
     evenly_spaced,
-    few_outputs,
     first_cause,
     gives_one_row,
     judged_by_position,
     reach,
-    reach_by_position,
     rounding_tolerance,
     sampled_text,
     with_noise_added,
@@ -84,13 +82,13 @@ def past(subject: Subject) -> Verdict:
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
     each = (attended_rows(subject, n) for n in range(subject.last + 1))
-    found, moves = [*chain(*each)], reach(subject, subject.last)
-    if says := next(filter(None, map(misplaced_rows, found)), ""):
+    attended, moves = [*chain(*each)], reach(subject, subject.last)
+    if says := next(filter(None, map(misplaced_rows, attended)), ""):
         return False, says, moves[0]
     for back in 0, 1:
         if (unmoved := unmoved_places(subject, back)).any():
             return unmoved_position(subject, unmoved, back)
-    if path := next((x.path for x in found if x.hides_itself()), ""):
+    if path := next((x.path for x in attended if x.hides_itself()), ""):
         says = f"In {path}, no position attends to itself: the mask hides it, "
         says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
         return False, says, moves[0], UNUSUAL
@@ -106,19 +104,18 @@ def unmoved_places(subject: Subject, back: int) -> Tensor:
     if not wrong.any():
         return wrong
     exact = most_exact(subject)  # sharp weights leave next to nothing of some
-    moves = reach_by_position(exact, subject.last, 0.0)
+    moves = reach(exact, subject.last, 0.0)
     return wrong & (moves.diagonal(-back, 1, 2) == 0)
 
 
 @once
 def most_exact(subject: Subject) -> Subject:
     """Ask the same in double precision, if it runs so."""
-    few = few_outputs(subject)
     with suppress(NotJudgedError, FailedError):
-        double = in_double(few)
+        double = in_double(subject)
         baseline_output(double)
         return double
-    return few
+    return subject
 
 
 def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
@@ -139,12 +136,12 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
 
 def like_padding(ids: Tensor, there: Tensor) -> str:
     """Say that just one id stands at some positions (B, T); or ""."""
-    one = ids[there].flatten()[0].item()
-    if ids.is_floating_point() or not (ids == one).equal(there):
+    word = ids[there].flatten()[0].item()
+    if ids.is_floating_point() or not (ids == word).equal(there):
         return ""
     return (
-        f"has no effect, nor has any other word of the id {one}, and all "
-        f"others have. If it is padding, give pad={one}; if not, look at the "
+        f"has no effect, nor has any other word of the id {word}, and all "
+        f"others have. If it is padding, give pad={word}; if not, look at the "
         "mask."
     )
 
@@ -190,13 +187,12 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
         for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
-            few, start = few_outputs(subject), q + 1
-            start *= which == subject.last
-            moves = distance(few, few.run(*inputs))[:1]
-            if moves[:, start:].max() < rounding_tolerance(few):
-                few = most_exact(subject)  # small weights hardly rotate
-                given = [x.to(y.dtype) for x, y in zip(inputs, few.inputs)]
-                moves = distance(few, few.run(*given), FAINT / 100)[:1]
+            start = (q + 1) * (which == subject.last)
+            moves = distance(subject, subject.run(*inputs))[:1]
+            if moves[:, start:].max() < rounding_tolerance(subject):
+                exact = most_exact(subject)  # small weights hardly rotate
+                given = [x.to(y.dtype) for x, y in zip(inputs, exact.inputs)]
+                moves = distance(exact, exact.run(*given), FAINT / 100)[:1]
             moves[:, :start] = 0
             yield which, p, q, moves
 
@@ -207,8 +203,8 @@ def mixes(subject: Subject) -> bool:
         return True
     if gives_one_row(subject):  # such as a mean of words
         return False
-    *moves, own = (reach(subject, n) for n in range(subject.last + 1))
-    moves.append(own * (1 - torch.eye(own.shape[1])))
+    *moves, last = (reach(subject, n) for n in range(subject.last + 1))
+    moves.append(last * (1 - torch.eye(last.shape[1])))
     return any(bool((x > 0).any()) for x in moves)
 
 
@@ -242,7 +238,7 @@ def causality(subject: Subject) -> Verdict:
     judged_by_position(subject)
     if subject.inputs[-1].shape[1] < 2:
         raise NotJudgedError("There is one position only: none is later.")
-    seen, refused = [], []
+    matrices, refused = [], []
     for moves_of, says in CAUSAL_RUNS:
         try:
             moves = moves_of(subject)
@@ -256,39 +252,45 @@ def causality(subject: Subject) -> Verdict:
             if "{place}" in says:
                 place = first_cause(subject, which, b, s, [*range(s)])
             return False, says.format(b=b, t=t, s=s, place=place), moves[b]
-        seen.append(moves[0])
-    if not seen:
+        matrices.append(moves[0])
+    if not matrices:
         raise NotJudgedError(refused[0])
     says = "No position depends on a later one."
     says += f" {REFUSED_LENGTHS}" * (REFUSED_LENGTHS in refused)
-    return True, says + sampled_text(subject, subject.last), seen[0]
+    return True, says + sampled_text(subject, subject.last), matrices[0]
 
 
 def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from one on change: (B, T, T)."""
-    few = few_outputs(subject)
     every = range(1, subject.inputs[-1].shape[1])
     some = evenly_spaced(every, max(2, subject.positions // 2))
-    found = {s: distance(few, few.run(*with_others(few, s))) for s in some}
-    return as_columns(few, found)
+    columns = {
+        s: distance(subject, subject.run(*with_others(subject, s)))
+        for s in some
+    }
+    return as_columns(subject, columns)
 
 
 def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before one: (B, T, T)."""
-    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
-    before = baseline_output(few)
-    if not few.run(seed=1).equal(before):
+    last, columns = subject.last, dict[int, Tensor]()
+    before = baseline_output(subject)
+    if not subject.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // 8]:
         with suppress(FailedError):
-            after = few.call(few.made, part_of(few, last, slice(n)))
+            after = subject.call(
+                subject.made, part_of(subject, last, slice(n))
+            )
             if after.shape[:2] == before[:, :n].shape[:2]:
-                whole = torch.cat([after, before[:, n:]], 1)
-                found[n] = distance(few, whole, rounding_tolerance(few))
-    if odd and not found:
+                joined = torch.cat([after, before[:, n:]], 1)
+                columns[n] = distance(
+                    subject, joined, rounding_tolerance(subject)
+                )
+    if odd and not columns:
         raise NotJudgedError(REFUSED_LENGTHS)
-    return as_columns(few, found)
+    return as_columns(subject, columns)
 
 
 def in_training(subject: Subject) -> Tensor:
@@ -296,12 +298,12 @@ def in_training(subject: Subject) -> Tensor:
     same, when all from another one on are pushed, and others: (B, T, T)."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
-    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
-    model: Any = few.model
-    trained = with_model(few, TrainingModel(model))
+    last, columns = subject.last, dict[int, Tensor]()
+    model: Any = subject.model
+    trained = with_model(subject, TrainingModel(model))
     before = baseline_output(trained, last)
-    if before.equal(baseline_output(few, last)):  # it is the same function
-        return as_columns(few, found)
+    if before.equal(baseline_output(subject, last)):  # it is the same function
+        return as_columns(subject, columns)
 
     def run(inputs: Sequence[Tensor], pushed: list[int] | slice) -> Tensor:
         with with_noise_added(inputs, pushed, last) as nudge:
@@ -311,8 +313,8 @@ def in_training(subject: Subject) -> Tensor:
         raise NotJudgedError("In training, two runs differ.")
     for s in {1, before.shape[1] // 2, before.shape[1] - 1} - {0}:
         after = run(with_others(trained, s), slice(s, None))
-        found[s] = distance(trained, after, FAINT, last)
-    return as_columns(subject, found)
+        columns[s] = distance(trained, after, FAINT, last)
+    return as_columns(subject, columns)
 
 
 def with_others(subject: Subject, s: int) -> list[Tensor]:
@@ -320,12 +322,12 @@ def with_others(subject: Subject, s: int) -> list[Tensor]:
     occur there; padding stays. Vectors stay as they are."""
     *rest, ids = subject.inputs
     real = subject.real[-1]
-    known = ids[real].unique() if not ids.is_floating_point() else ids[:0]
+    words = ids[real].unique() if not ids.is_floating_point() else ids[:0]
     later = real & (torch.arange(ids.shape[1]) >= s)
-    if len(known) < 2:
+    if len(words) < 2:
         raise NotJudgedError("There are no other ids.")
-    nth = torch.searchsorted(known, ids.contiguous())
-    others = known[(nth + 1) % len(known)]
+    nth = torch.searchsorted(words, ids.contiguous())
+    others = words[(nth + 1) % len(words)]
     return [*rest, torch.where(later, others, ids)]
 
 
@@ -370,11 +372,11 @@ def part_of(
     return tuple(cut)
 
 
-def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
+def as_columns(subject: Subject, columns: dict[int, Tensor]) -> Tensor:
     """Put what was found for some positions into a matrix (B, T, T)."""
     none = torch.zeros(subject.inputs[-1].shape[:2])
     every = range(none.shape[1])
-    return torch.stack([found.get(s, none) for s in every], -1)
+    return torch.stack([columns.get(s, none) for s in every], -1)
 
 
 CAUSAL_RUNS = (
@@ -436,18 +438,18 @@ def source_coverage(subject: Subject) -> Verdict:
     return True, "Each output depends on the source.", moves[0]
 
 
-def missed_source(subject: Subject, one: AttentionParts) -> Verdict | None:
+def missed_source(subject: Subject, parts: AttentionParts) -> Verdict | None:
     """Find a source position that a target position gives no weight to."""
     sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
-    if one.weights.shape[-2:] != sizes:
+    if parts.weights.shape[-2:] != sizes:
         return None
     real, asks = subject.real
-    weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
+    weights = parts.weights.reshape(len(real), -1, *sizes).amax(1)
     missed = (weights == 0) & real[:, None] & asks[:, :, None]
     if not missed.any():
         return None
     b, t, s = first(missed)
-    says = f"Sequence {b}: in {one.path}, "
+    says = f"Sequence {b}: in {parts.path}, "
     if hint := like_padding(subject.inputs[0], missed.any(1)):
         says += f"source position {s} {hint}"
         return False, says, weights[b], UNUSUAL

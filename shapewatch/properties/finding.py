@@ -116,14 +116,14 @@ class Report:
 
     def __getitem__(self, name: str) -> Finding:
         """Find what a check has seen by its name; KeyError lists them."""
-        known = {finding.name: finding for finding in self.findings}
-        if name in known:
-            return known[name]
-        raise KeyError(f"no check {name!r}: there are {', '.join(known)}")
+        by_name = {finding.name: finding for finding in self.findings}
+        if name in by_name:
+            return by_name[name]
+        raise KeyError(f"no check {name!r}: there are {', '.join(by_name)}")
 
     def __str__(self) -> str:
         """Write a few lines for each finding, as wide as a terminal's."""
-        lines = (in_lines(found, self.room) for found in self.shown())
+        lines = (in_lines(finding, self.room) for finding in self.shown())
         return "\n".join(chain.from_iterable(lines))
 
     __repr__ = __str__
@@ -155,33 +155,42 @@ class FailedReport(Report):
 
     def shown(self) -> list[Finding]:
         """List one."""
-        return [replace(found, name="model") for found in self.findings[:1]]
+        return [
+            replace(finding, name="model") for finding in self.findings[:1]
+        ]
 
 
 def report_json(report: Report) -> str:
     """Write what all checks have found as JSON."""
     fields = "name", "level", "says"
-    found = [{x: getattr(y, x) for x in fields} for y in report.findings]
-    data = {"version": REPORT_VERSION, "ok": report.ok, "findings": found}
+    findings = [{x: getattr(y, x) for x in fields} for y in report.findings]
+    data = {"version": REPORT_VERSION, "ok": report.ok, "findings": findings}
     return json.dumps(data, ensure_ascii=False, indent=1)
 
 
 def of_level(report: Report, level: str) -> Report:
     """Keep the findings of one level, such as "unusual"."""
-    kept = [found for found in report.findings if found.level == level]
+    kept = [finding for finding in report.findings if finding.level == level]
     return type(report)(kept)
 
 
-def in_lines(found: Finding, room: int) -> list[str]:
+def in_lines(finding: Finding, room: int) -> list[str]:
     """Break a sentence into lines, the first of them beside its name."""
-    first, *more = wrap(found.says, room, break_on_hyphens=False) or [""]
-    rows = [(found.name, found.verdict, first), *(("", "", x) for x in more)]
+    first, *more = wrap(finding.says, room, break_on_hyphens=False) or [""]
+    rows = [
+        (finding.name, finding.verdict, first),
+        *(("", "", x) for x in more),
+    ]
     return [text_line(row, (18, 12, 0)) for row in rows]
 
 
-def in_cells(found: Finding) -> list[str]:
+def in_cells(finding: Finding) -> list[str]:
     """Write a finding as cells, of which only the sentence may break."""
-    return [nowrap(found.name), nowrap(found.verdict), html.escape(found.says)]
+    return [
+        nowrap(finding.name),
+        nowrap(finding.verdict),
+        html.escape(finding.says),
+    ]
 
 
 def nowrap(text: str) -> str:
@@ -198,9 +207,9 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
         try:
             if isinstance(subject, Subject):
                 return Finding(name, *judge(subject))
-            own = subject_of(subject, inputs, known)
-            with own.state:
-                return Finding(name, *judge(own))
+            asked = subject_of(subject, inputs, known)
+            with asked.state:
+                return Finding(name, *judge(asked))
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))
         except FailedError as error:
@@ -222,14 +231,14 @@ def whatever_weights(judge: Judge) -> Judge:
     @wraps(judge)
     def ask(subject: Subject) -> Verdict:
         verdict = judge(subject)
-        holds, says, seen, *level = verdict
+        holds, says, matrix, *level = verdict
         if holds or level:
             return verdict
         with suppress(NotJudgedError):
             others = (with_random_weights(subject, n) for n in range(2))
             if any(judge(other)[0] for other in others):
                 says += " (With random weights this is not so: some are too "
-                return holds, f"{says}small.)", seen, UNUSUAL
-        return holds, says, seen
+                return holds, f"{says}small.)", matrix, UNUSUAL
+        return holds, says, matrix
 
     return ask

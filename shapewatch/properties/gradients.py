@@ -15,6 +15,7 @@ from shapewatch.properties.subject import (
     TrainingModel,
     find_output,
     once,
+    with_model,
 )
 from shapewatch.tracing.record.tensors import tensors
 
@@ -43,14 +44,15 @@ def parameter_gradients(subject: Subject) -> dict[Tensor, GradientSize]:
     """Find what the outputs depend on and could learn. What writes in place
     may have a gradient in training only."""
     try:
-        ask = partial(output_gradients, subject.model)
+        ask = partial(output_gradients, subject.answer)
         return subject.call(ask, subject.given)
     except FailedError as error:
         if "use_reentrant" in str(error):  # of torch.utils.checkpoint
             raise NotJudgedError(str(error)) from error
         if not isinstance(subject.model, nn.Module):
             raise
-        ask = partial(output_gradients, TrainingModel(subject.model))
+        trained = with_model(subject, TrainingModel(subject.model))
+        ask = partial(output_gradients, trained.answer)
         return subject.call(ask, subject.given)
 
 
@@ -109,11 +111,11 @@ def graph_nodes(outputs: list[Tensor]) -> list[Any]:
     return [*nodes]
 
 
-def own_backward(part: nn.Module, args: tuple, kwargs: dict) -> str:
-    """Name an autograd.Function that a module calls, whose backward is its
+def own_backward(subject: Subject, *given: Any) -> str:
+    """Name an autograd.Function that a model calls, whose backward is its
     author's; or ""."""
     with torch.enable_grad():
-        results = tensors(part(*args, **kwargs))
+        results = tensors(subject.answer(*given))
     for node in graph_nodes(results):
         kind = getattr(node, "_forward_cls", None)
         if kind and not kind.__module__.startswith("torch."):

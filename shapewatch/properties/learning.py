@@ -66,8 +66,8 @@ def more_alive(subject: Subject) -> set[str]:
 def innermost_model(model: Any) -> nn.Module:
     """Find the module with optional inputs: the model, or what it wraps."""
     parts = [*model.children()]
-    own = [*model.parameters(recurse=False)]
-    if len(parts) == 1 and not own and not [*optional(model)]:
+    weights = [*model.parameters(recurse=False)]
+    if len(parts) == 1 and not weights and not [*optional(model)]:
         return innermost_model(parts[0])
     return model
 
@@ -86,7 +86,7 @@ def optional_values(subject: Subject) -> Iterator[Tensor]:
         yield marks
     b, t = subject.inputs[-1].shape[:2]
     yield torch.eye(t).expand(b, t, t)
-    gave = (x for *_, made in module_calls(subject) for x in made[:1])
+    gave = (x for *_, outputs in module_calls(subject) for x in outputs[:1])
     for c in {x.shape[-1] for x in gave if x.ndim == 3}:
         yield torch.ones(b, t, c).cumsum(1)
 
@@ -107,7 +107,7 @@ class More:
 
 def live_names(subject: Subject, change: Callable = list) -> set[str]:
     """Name the parameters that get a gradient; none, where it fails."""
-    ask = partial(output_gradients, subject.model, change=change)
+    ask = partial(output_gradients, subject.answer, change=change)
     try:
         return names_alive(subject.model, subject.call(ask, subject.given))
     except FailedError:
@@ -327,16 +327,16 @@ def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
 
 def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
     """Name a parameter without a gradient, why, and of which level it is."""
-    one = dead[0]
+    first_name = dead[0]
     why = "They change no output: are they for something else?"
     for find, says in EXCEPTIONS.items():
         alive = find(subject)
         why = says if alive.intersection(dead) else why
         dead = [name for name in dead if name not in alive]
     if not dead or set_aside(subject, dead):
-        return one, why, UNUSUAL
-    if own := subject.call(own_backward, (subject.model, subject.given, {})):
-        return one, own, UNUSUAL
+        return first_name, why, UNUSUAL
+    if written := subject.call(partial(own_backward, subject), subject.given):
+        return first_name, written, UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."
@@ -364,8 +364,8 @@ def is_left_out(model: nn.Module, name: str, dead: list[str]) -> bool:
     table = isinstance(part, nn.Embedding) or POSITION_TABLE.search(name)
     if not is_norm(part) and not table:
         return False
-    own = around = set(part.parameters())
-    while path and around == own:  # it may be all that a module has
+    weights = around = set(part.parameters())
+    while path and around == weights:  # it may be all that a module has
         path = path.rpartition(".")[0]
         around = set(model.get_submodule(path).parameters())
     lost = {model.get_parameter(name) for name in dead}

@@ -90,13 +90,13 @@ def observe_loss(subject: Subject) -> LossRun:
     firsts = {at: x for x in given for at, *_, x in first_same(stage, x)}
     products = [(a, x) for a, name, x in stage.made if name in LOGIT_PRODUCTS]
     target = subject.inputs[-1]
-    found = [*logit_sites(stage, firsts.items(), target)]
+    sites = [*logit_sites(stage, firsts.items(), target)]
     others = [*logit_sites(stage, products, target)]
     if others:
         size = others[-1].logits.shape[-1]
         others = [x for x in others if x.logits.shape[-1] == size]
     loss = loss.detach() if isinstance(loss, Tensor) else loss
-    return LossRun(loss, found, others)
+    return LossRun(loss, sites, others)
 
 
 def loss_form(subject: Subject) -> str:
@@ -124,11 +124,12 @@ def run_loss(
         outputs.append(model(*args, **kwargs))
         return outputs[-1]
 
-    whole = isinstance(model, nn.Module)
-    if whole:
-        model.train()
+    called: Any = noted
+    if isinstance(model, nn.Module):
+        called = model.train()
+    inputs, named = subject.handed_on(given)
     with torch.enable_grad(), watch_modules(model, note), stage:
-        result = subject.loss(model if whole else noted, *given)
+        result = subject.loss(called, *inputs, **named)
     return getattr(result, "loss", result)
 
 
@@ -136,13 +137,13 @@ def loss_of_logits(
     subject: Subject, puppets: dict[int, Tensor], *given: Any
 ) -> tuple[Any, list[Tensor | None]]:
     """Give a loss of other logits, and their gradients, if it has any."""
-    own = {at: x.detach().requires_grad_() for at, x in puppets.items()}
+    leaves = {at: x.detach().requires_grad_() for at, x in puppets.items()}
 
     def ask(*inputs: Any) -> tuple[Any, list[Tensor | None]]:
-        loss = run_loss(subject, LogitSwap(own), [], *inputs)
+        loss = run_loss(subject, LogitSwap(leaves), [], *inputs)
         if not isinstance(loss, Tensor) or not loss.requires_grad:
-            return loss, [None] * len(own)
-        return loss.detach(), gradients_of(loss, [*own.values()])
+            return loss, [None] * len(leaves)
+        return loss.detach(), gradients_of(loss, [*leaves.values()])
 
     return subject.call(ask, given or subject.given)
 
@@ -156,13 +157,13 @@ def gradients_of(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
 
 def reaches_weights(subject: Subject) -> bool | None:
     """Whether a gradient reaches a parameter; None if none could learn."""
-    own: list = getattr(subject.model, "parameters", list)()
-    weights = [p for p in own if p.requires_grad]
+    every: list = getattr(subject.model, "parameters", list)()
+    weights = [p for p in every if p.requires_grad]
 
     def ask(*inputs: Any) -> bool:
         loss = run_loss(subject, LogitSwap({}), [], *inputs)
-        found = gradients_of(loss, weights) if loss.requires_grad else []
-        return any(x is not None and bool(x.any()) for x in found)
+        gradients = gradients_of(loss, weights) if loss.requires_grad else []
+        return any(x is not None and bool(x.any()) for x in gradients)
 
     return subject.call(ask, subject.given) if weights else None
 
@@ -173,15 +174,15 @@ def first_same(stage: LogitSwap, x: Tensor) -> list[tuple[int, str, Tensor]]:
         return []
     kind = x.shape, x.dtype
     alike = [m for m in stage.made if (m[2].shape, m[2].dtype) == kind]
-    found = [m for m in alike if m[2] is x]
-    return (found or [m for m in alike if m[2].equal(x)])[:1]
+    same = [m for m in alike if m[2] is x]
+    return (same or [m for m in alike if m[2].equal(x)])[:1]
 
 
 def logit_sites(
-    stage: LogitSwap, made: Any, target: Tensor
+    stage: LogitSwap, candidates: Any, target: Tensor
 ) -> Iterator[LogitSite]:
     """Find what may be logits, and the ids that stand behind them."""
-    for at, x in sorted(made, key=lambda one: one[0]):
+    for at, x in sorted(candidates, key=lambda one: one[0]):
         reads = [ids for i, ids in stage.reads if i <= at]
         earlier = [y for ids in reads for y in (ids.T, ids)]
         fit = [(likeness(ids, target), ids) for ids in earlier]
@@ -225,8 +226,10 @@ def likeness(ids: Tensor, target: Tensor) -> float:
 
 def is_rows(x: Any) -> bool:
     """Whether something may be logits: (B, T, V) or (B T, V)."""
-    whole = isinstance(x, Tensor) and x.is_floating_point()
-    return whole and not x.is_nested and x.ndim in (2, 3) and x.shape[-1] > 2
+    decimals = isinstance(x, Tensor) and x.is_floating_point()
+    return (
+        decimals and not x.is_nested and x.ndim in (2, 3) and x.shape[-1] > 2
+    )
 
 
 def is_ids(x: Tensor) -> bool:
@@ -272,42 +275,42 @@ def loss_run(subject: Subject) -> LossRun:
 @once
 def wanted_words(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for where all words are equally likely."""
-    seen = loss_run(subject)
-    places = {site.at: site for site in seen.others + seen.given}
+    run = loss_run(subject)
+    places = {site.at: site for site in run.others + run.given}
     even = {at: uniform(site) for at, site in places.items()}
     loss, gradients = loss_of_logits(subject, even)
     if isinstance(loss, Tensor) and not loss.isfinite().all():
         raise NotJudgedError(f"The loss is {loss} where all words are alike.")
     pulls = dict(zip(even, gradients))
-    for group in (seen.given, seen.others):
-        found = [(x, pulls[x.at]) for x in group]
-        alive = [(x, pull) for x, pull in found if pull is not None]
+    for group in (run.given, run.others):
+        pairs = [(x, pulls[x.at]) for x in group]
+        alive = [(x, pull) for x, pull in pairs if pull is not None]
         judged = [in_best_order(x, pull) for x, pull in alive if pull.any()]
-        if judged and (group is seen.given or len(judged) == 1):
+        if judged and (group is run.given or len(judged) == 1):
             return judged
     return []
 
 
 def labels(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for; NotJudgedError where nobody can see it."""
-    loss, found = None, list[WantedWords]()
+    loss, wanted = None, list[WantedWords]()
     with suppress(FailedError):
         loss = loss_run(subject).loss
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         raise NotJudgedError(LOSS_FAILS)
     with suppress(FailedError):
-        found = wanted_words(subject)
-    if not found:
+        wanted = wanted_words(subject)
+    if not wanted:
         raise NotJudgedError(UNSEEN_WORDS)
-    return found
+    return wanted
 
 
 def in_best_order(site: LogitSite, gradient: Tensor) -> WantedWords:
     """Read a gradient so that most of the words are the next ones."""
     ways = row_orders(site.logits, site.read)
-    found = [wanted_at(site._replace(rows=way), gradient) for way in ways]
-    right = [(x.words == ids_at(x, 1)).sum().item() for x in found]
-    return found[right.index(max(right))]
+    readings = [wanted_at(site._replace(rows=way), gradient) for way in ways]
+    right = [(x.words == ids_at(x, 1)).sum().item() for x in readings]
+    return readings[right.index(max(right))]
 
 
 def wanted_at(site: LogitSite, gradient: Tensor) -> WantedWords:
@@ -322,19 +325,19 @@ def wanted_at(site: LogitSite, gradient: Tensor) -> WantedWords:
     return WantedWords(site, words.where(single, -1), pulls, counts)
 
 
-def ids_at(one: WantedWords, offset: int) -> Tensor:
+def ids_at(asked: WantedWords, offset: int) -> Tensor:
     """Give the ids that were read so many places on: (B, T), or -1."""
-    places = torch.arange(one.words.shape[1]) + offset
-    inside = (places >= 0) & (places < one.site.read.shape[1])
-    last = one.site.read.shape[1] - 1
-    return one.site.read[:, places.clamp(0, last)].where(inside, -1)
+    places = torch.arange(asked.words.shape[1]) + offset
+    inside = (places >= 0) & (places < asked.site.read.shape[1])
+    last = asked.site.read.shape[1] - 1
+    return asked.site.read[:, places.clamp(0, last)].where(inside, -1)
 
 
-def next_ids(subject: Subject, one: WantedWords) -> Tensor:
+def next_ids(subject: Subject, asked: WantedWords) -> Tensor:
     """Give the ids that come next in the target: (B, T), or -1."""
-    found, read = ids_at(one, 1), one.site.read
+    following, read = ids_at(asked, 1), asked.site.read
     target, count = subject.inputs[-1].cpu(), read.shape[1]
-    likest, places = 0.5, found.shape[1]
+    likest, places = 0.5, following.shape[1]
     for start in range(target.shape[1] - count + 1):
         part = target[:, start : start + count]
         if part.shape != read.shape:
@@ -342,20 +345,22 @@ def next_ids(subject: Subject, one: WantedWords) -> Tensor:
         alike = (part == read).float().mean().item()
         if alike > likest:
             later = nn.functional.pad(target[:, start + 1 :], (0, 1), value=-1)
-            likest, found = alike, later[:, :places]
-    return found
+            likest, following = alike, later[:, :places]
+    return following
 
 
-def share_at(subject: Subject, found: list[WantedWords], offset: int) -> float:
+def share_at(
+    subject: Subject, wanted: list[WantedWords], offset: int
+) -> float:
     """How many words asked for stand so many places on; 0 if too few."""
     count = right = total = 0
-    for one in found:
-        next_ones = next_ids(subject, one)
-        there = next_ones if offset == 1 else ids_at(one, offset)
-        judged = (one.words >= 0) & (there >= 0)
+    for asked in wanted:
+        next_ones = next_ids(subject, asked)
+        there = next_ones if offset == 1 else ids_at(asked, offset)
+        judged = (asked.words >= 0) & (there >= 0)
         judged &= ~is_id(there, subject.ids[0])
-        count, total = count + int(judged.sum()), total + one.words.shape[1]
-        right += int((one.words == there)[judged].sum())
+        count, total = count + int(judged.sum()), total + asked.words.shape[1]
+        right += int((asked.words == there)[judged].sum())
     return right / count if 2 * count >= min(total, 4) else 0.0
 
 
@@ -384,22 +389,22 @@ def speaks(site: LogitSite) -> str:
 
 
 def as_logits(
-    found: list[WantedWords], made: list[Tensor]
+    wanted: list[WantedWords], rows: list[Tensor]
 ) -> dict[int, Tensor]:
     """Lay log-probabilities (B, T, V) out as the model's logits are."""
-    pairs = [(one.site, x) for one, x in zip(found, made)]
+    pairs = [(asked.site, x) for asked, x in zip(wanted, rows)]
     return {x.at: as_spoken(x, x.laid(y)) for x, y in pairs}
 
 
 def depends_on_logits(subject: Subject) -> bool:
     """Whether the loss is another one for other logits."""
-    seen = loss_run(subject)
+    run = loss_run(subject)
     draw = torch.Generator().manual_seed(0)
     losses = []
     for _ in range(3):
         noise = {
             x.at: torch.randn(x.logits.shape, generator=draw).to(x.logits) * 9
-            for x in seen.others + seen.given
+            for x in run.others + run.given
         }
         losses.append(loss_of_logits(subject, noise)[0])
     return any(float(x) != float(losses[0]) for x in losses)

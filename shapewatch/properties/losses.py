@@ -136,19 +136,21 @@ def no_number(subject: Subject, loss: Any) -> str:
 
 def too_even(subject: Subject, wanted: list[WantedWords]) -> bool:
     """Whether a loss rises as the right words get likelier than 60%."""
-    made = []
+    guesses = []
     for asked in wanted:
         size = asked.site.logits.shape[-1]
         even = torch.full((*asked.words.shape, size), 0.4 / max(size - 1, 1))
         words = asked.words.clamp(0)[..., None]
-        made.append(even.scatter(-1, words, 0.6).log())
-    _, pulls = loss_of_logits(subject, as_logits(wanted, made))
+        guesses.append(even.scatter(-1, words, 0.6).log())
+    _, pulls = loss_of_logits(subject, as_logits(wanted, guesses))
     for asked, pull in zip(wanted, pulls):
         if pull is None:
             return False
-        own = asked.site.sorted(pull).cpu()
-        own = own.gather(-1, asked.words.clamp(0)[..., None])[..., 0]
-        if not (own[asked.words >= 0] > 0).all():
+        word_pulls = asked.site.sorted(pull).cpu()
+        word_pulls = word_pulls.gather(-1, asked.words.clamp(0)[..., None])[
+            ..., 0
+        ]
+        if not (word_pulls[asked.words >= 0] > 0).all():
             return False
     return True
 
@@ -221,8 +223,8 @@ def of_row(words: Tensor, wanted: Tensor) -> str:
 def words_agree(words: Tensor, right: Tensor) -> bool:
     """Whether the words asked for are those of a row, and enough are known."""
     words, right = words.flatten(), right.flatten()
-    known = (words >= 0) & (right >= 0)
-    return bool(known.sum() > 2 and words[known].equal(right[known]))
+    both = (words >= 0) & (right >= 0)
+    return bool(both.sum() > 2 and words[both].equal(right[both]))
 
 
 def wrapped_targets(subject: Subject, asked: WantedWords) -> str:

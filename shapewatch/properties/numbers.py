@@ -15,7 +15,6 @@ from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
-    few_outputs,
     gives_one_row,
     raw_output,
     with_rows,
@@ -92,8 +91,10 @@ def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", raw_output(subject)
     if isinstance(subject.model, nn.Module):
-        known = subject.state.known
-        hidden = [p for p in subject.model.parameters() if id(p) not in known]
+        remembered = subject.state.known
+        hidden = [
+            p for p in subject.model.parameters() if id(p) not in remembered
+        ]
         with State(*hidden):
             result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
@@ -138,18 +139,18 @@ def repeatable(subject: Subject) -> Verdict:
 
 def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
     """Find an input that a run writes into, and where: (B, T)."""
-    _, found = two_runs(few_outputs(subject))
-    return next(((i, where) for i, where in found if where.any()), None)
+    _, writes = two_runs(subject)
+    return next(((i, where) for i, where in writes if where.any()), None)
 
 
 def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
     """Say that a run writes into an input, which is the caller's."""
     side, name = subject.side(which), subject.names[subject.places[which]]
-    known = f"{side} ({name})" if name not in ("", side) else side
+    called = f"{side} ({name})" if name not in ("", side) else side
     says = (
-        f"A run writes into its {known}: whoever called the model has another "
-        "one afterwards. Look for what writes in place: x[...] = ..., x += "
-        "..., and functions such as masked_fill_. Clone it first."
+        f"A run writes into its {called}: whoever called the model has "
+        "another one afterwards. Look for what writes in place: x[...] = ..., "
+        "x += ..., and functions such as masked_fill_. Clone it first."
     )
     level = UNUSUAL if subject.inputs[which].is_floating_point() else BROKEN
     return False, says, flat_rows(where.float()).amax(-1), level
@@ -157,14 +158,15 @@ def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
 
 def between_two(subject: Subject) -> Tensor:
     """How far each row is from where it was a run before."""
-    (one, other), _ = two_runs(few_outputs(subject))
-    return flat_rows((one - other).abs()).amax(-1)
+    (before, other), _ = two_runs(subject)
+    return flat_rows((before - other).abs()).amax(-1)
 
 
 def after_others(subject: Subject) -> Tensor:
     """How far each row moves after a run of other rows, at another seed."""
-    subject = few_outputs(subject)
-    others = with_rows(subject, lambda x: x.roll(1, 0).flip(1))
+    others = with_rows(
+        subject, lambda x: x.roll(1, 0).flip(min(x.ndim - 1, 1))
+    )
 
     def ask(*given: Any) -> Tensor:
         subject.made(*others)
@@ -175,6 +177,11 @@ def after_others(subject: Subject) -> Tensor:
     except (FailedError, RuntimeError):  # the others do not fit
         return between_two(subject)
     return flat_rows((after - raw_output(subject).nan_to_num()).abs()).amax(-1)
+
+
+def other_rows(x: Tensor) -> Tensor:
+    """Give other rows, of other words."""
+    return x.roll(1, 0).flip(1) if x.ndim > 1 else x.roll(1, 0)
 
 
 Overwrites = list[tuple[int, Tensor]]  # which inputs, and where
@@ -188,9 +195,9 @@ def two_runs(subject: Subject) -> tuple[list[Tensor], Overwrites]:
 
     def ask(*given: Tensor) -> tuple[list[Tensor], Overwrites]:
         runs = [subject.made(*given).nan_to_num()]
-        found = [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
+        writes = [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
         seed_all(1)
-        return [*runs, subject.made(*given).nan_to_num()], found
+        return [*runs, subject.made(*given).nan_to_num()], writes
 
     return subject.call(ask, subject.given)
 
@@ -238,8 +245,8 @@ def losses_of(subject: Subject) -> Tensor | None:
     words = not ids.is_floating_point() and outputs.ndim == 3
     real = subject.real[-1]
     both = real[:, 1:] & real[:, :-1]
-    known = words and subject.causal and ids.max() < outputs.shape[-1]
-    if not known or not both.any() or gives_one_row(subject):
+    judged = words and subject.causal and ids.max() < outputs.shape[-1]
+    if not judged or not both.any() or gives_one_row(subject):
         return None
     losses = outputs.new_zeros(both.shape)
     losses[both] = cross_entropy(

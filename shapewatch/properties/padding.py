@@ -19,7 +19,6 @@ from shapewatch.properties.finding import (
 )
 from shapewatch.properties.perturbation import (
     depends_on,
-    few_outputs,
     first_cause,
     output_spread,
     reach,
@@ -137,67 +136,69 @@ class PaddedRow(NamedTuple):
 
 def without_padding(subject: Subject) -> Verdict:
     """Judge whether a row gives the same without its padding."""
-    few, seen, note = few_outputs(subject), list[Tensor](), ""
-    for one in padded_rows(few):
+    moved, note = list[Tensor](), ""
+    for row in padded_rows(subject):
         with suppress(FailedError):  # it may be as long as can be
-            moves = moves_of_padding(few, one)
-            seen.append(moves)
-            if not (moves > 10 * rounding_tolerance(few)).any():
+            moves = moves_of_padding(subject, row)
+            moved.append(moves)
+            if not (moves > 10 * rounding_tolerance(subject)).any():
                 continue
-            why, level = padding_fault(few, one)
+            why, level = padding_fault(subject, row)
             if not level:
                 note = " (Padding on the left would shift positions.)"
                 continue
-            t = int(moves[0].argmax()) + one.start * one.stands
-            side = "left" if one.start else "right"
-            says = f"Sequence {one.b}: output {t} is another one when padding "
-            says += f"stands on the {side} of the {few.side(one.which)}, {why}"
+            t = int(moves[0].argmax()) + row.start * row.stands
+            side = "left" if row.start else "right"
+            says = f"Sequence {row.b}: output {t} is another one when padding "
+            says += (
+                f"stands on the {side} of the {subject.side(row.which)}, {why}"
+            )
             return False, says, moves, level
-    if not seen:
+    if not moved:
         raise NotJudgedError("There is no padding, and no mask of it.")
-    return True, MASKED_WELL + note, seen[0]
+    return True, MASKED_WELL + note, moved[0]
 
 
-def moves_of_padding(subject: Subject, one: PaddedRow) -> Tensor:
+def moves_of_padding(subject: Subject, row: PaddedRow) -> Tensor:
     """How far the outputs of the words are from those without padding, as a
     share of the outputs' size: (1, T), 0 at what is no word."""
-    made = subject.call(subject.made, one.padded)
-    alone = subject.call(subject.made, one.words)
-    if one.which == subject.last:
-        made = made[:, one.start : one.start + alone.shape[1]]
-    words = alone.shape[1] == one.words[subject.places[-1]].shape[1]
-    if made.shape != alone.shape or not words:
+    beside = subject.call(subject.made, row.padded)
+    alone = subject.call(subject.made, row.words)
+    if row.which == subject.last:
+        beside = beside[:, row.start : row.start + alone.shape[1]]
+    words = alone.shape[1] == row.words[subject.places[-1]].shape[1]
+    if beside.shape != alone.shape or not words:
         raise FailedError("There is no row for each word.")
-    of_one = with_model(subject, subject.model, one.words)
-    far = (made - alone).abs().flatten(2).amax(-1) / output_spread(subject)
+    of_one = with_model(subject, subject.model, row.words)
+    far = (beside - alone).abs().flatten(2).amax(-1) / output_spread(subject)
     return far.nan_to_num(0.0) * where_real(of_one, subject.last)
 
 
-def padding_fault(subject: Subject, one: PaddedRow) -> tuple[str, str]:
+def padding_fault(subject: Subject, row: PaddedRow) -> tuple[str, str]:
     """Say why a row is another one beside padding, and how bad that is: ""
     where its words are counted from the left, and none stands there."""
-    if one.start and not depends_on_padding(subject, one):
-        return BY_POSITION, UNUSUAL if one.stands else ""
+    if row.start and not depends_on_padding(subject, row):
+        return BY_POSITION, UNUSUAL if row.stands else ""
     says = "which should be masked. Look at the padding mask: is it read, and "
     says += "used in every attention, and whatever sums over positions?"
-    return says, BROKEN if one.stands or not one.start else UNUSUAL
+    return says, BROKEN if row.stands or not row.start else UNUSUAL
 
 
-def depends_on_padding(subject: Subject, one: PaddedRow) -> bool:
+def depends_on_padding(subject: Subject, row: PaddedRow) -> bool:
     """Whether outputs of words depend on padding, or give weight to it."""
-    other = with_model(subject, subject.model, one.padded)
-    length = other.inputs[one.which].shape[1]
-    count = one.words[subject.places[one.which]].shape[1]
+    other = with_model(subject, subject.model, row.padded)
+    length = other.inputs[row.which].shape[1]
+    count = row.words[subject.places[row.which]].shape[1]
     words = torch.zeros(length, dtype=torch.bool)
-    words[one.start : one.start + count] = True
-    asks = words if one.which == other.last else torch.tensor(True)
+    words[row.start : row.start + count] = True
+    asks = words if row.which == other.last else torch.tensor(True)
     hidden = (~words).nonzero()[:, 0].tolist()
     with suppress(NotJudgedError, FailedError):
-        found = (x.weights for x in all_attentions(other))
-        within = (x for x in found if x.shape[-2:] == (length, length))
+        weights = (x.weights for x in all_attentions(other))
+        within = (x for x in weights if x.shape[-2:] == (length, length))
         if any(x[..., words, :][..., ~words].max() > 1e-6 for x in within):
             return True
-        return bool((depends_on(other, one.which, hidden) & asks).any())
+        return bool((depends_on(other, row.which, hidden) & asks).any())
     return False
 
 
@@ -212,8 +213,8 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
             with suppress(FailedError):
                 if span != (0, real.shape[1]):
                     words = part_of(subject, which, slice(*span), b)
-                    whole = part_of(subject, which, slice(None), b)
-                    yield PaddedRow(b, which, span[0], words, whole, True)
+                    padded = part_of(subject, which, slice(None), b)
+                    yield PaddedRow(b, which, span[0], words, padded, True)
         told = any(of == which for of, _ in padding_masks(subject).values())
         for b, (start, end) in [*spans.items()][:1]:
             end = min(end, start + real.shape[1] - PAD_COUNT)
@@ -222,8 +223,8 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
                 if end > start + 1 and (told or stands):
                     with suppress(FailedError):
                         words = part_of(subject, which, slice(start, end), b)
-                        whole = beside_padding(subject, words, which, left)
-                        yield PaddedRow(b, which, left, words, whole, stands)
+                        padded = beside_padding(subject, words, which, left)
+                        yield PaddedRow(b, which, left, words, padded, stands)
 
 
 def where_real(subject: Subject, which: int) -> Tensor:
@@ -239,7 +240,7 @@ def where_real(subject: Subject, which: int) -> Tensor:
 def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
     """Find the masks (B, T) of padding: for their places, of which sequence
     each is, and what it has at words."""
-    found = {}
+    masks = {}
     for i, (x, name) in enumerate(zip(subject.given, subject.names)):
         which = None if i in subject.places else owner_of(subject, i)
         if which is None or not bool((x == x.bool()).all()):
@@ -252,8 +253,8 @@ def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
         elif not real.all():  # it is of something else
             continue
         if named:
-            found[i] = which, word
-    return found
+            masks[i] = which, word
+    return masks
 
 
 def beside_padding(
@@ -261,7 +262,7 @@ def beside_padding(
 ) -> tuple:
     """Put padding before one row, or as much behind it: the id of padding, or
     words of its own that a mask hides."""
-    masks, pad_id, found = padding_masks(subject), subject.ids[0], []
+    masks, pad_id, padded = padding_masks(subject), subject.ids[0], []
     count = given[subject.places[which]].shape[1]
     for i, x in enumerate(given):
         of = owner_of(subject, i)
@@ -275,5 +276,5 @@ def beside_padding(
             x = pad(x, (left, PAD_COUNT - left), value=value)
         elif of is None and isinstance(x, Tensor) and count in x.shape:
             raise FailedError("It is not known how to pad this.")
-        found.append(x)
-    return tuple(found)
+        padded.append(x)
+    return tuple(padded)

@@ -3,7 +3,6 @@ seen which outputs move, how far, and in which module first."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import Any
 
 import torch
@@ -12,12 +11,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
-    module_copy,
     once,
-    select_output,
     with_model,
 )
 from shapewatch.tracing.record.models import fast_path_off
@@ -143,8 +139,8 @@ class AddNoise(TorchFunctionMode):
     def are_in(self, args: tuple) -> bool:
         """Whether a lookup is one of ids that are watched."""
         given = [x for x in args if isinstance(x, Tensor)]
-        whole = [x for x in given if not x.is_floating_point()]
-        pairs = ((x, ids) for x in whole for ids in self.ids)
+        numbers = [x for x in given if not x.is_floating_point()]
+        pairs = ((x, ids) for x in numbers for ids in self.ids)
         return any(x.shape == ids.shape and x.equal(ids) for x, ids in pairs)
 
 
@@ -239,74 +235,6 @@ def baseline_output(subject: Subject, *pushed: int) -> Tensor:
     return outputs
 
 
-WIDE, LARGE = 4, 2**20  # rows for a column, and numbers
-SIDES = "forward", "forward_pre", "backward", "backward_pre"
-
-
-@once
-def few_outputs(subject: Subject) -> Subject:
-    """Ask the same of a model with about as many outputs as channels, if a
-    linear layer gives many more, and nothing is done to them."""
-    whole: Any = subject.model
-    ask = getattr(whole, "modules", list)
-    wide = [part for part in ask() if is_wide(part)]
-    if len(wide) != 1:
-        return subject
-    few: Any = of_few_rows(*wide)
-    shared = {id(p): p for p in whole.parameters()}
-    try:
-        baseline_output(subject)
-        model = module_copy(whole, shared | {id(wide[0]): few})
-        other = with_model(subject, model)
-        made = other.call(partial(given_by, other, few), other.given)
-    except (NotJudgedError, FailedError):
-        return subject
-    other.found["raw_output",] = made  # the same run as that
-    return subject if made is None else other
-
-
-def is_wide(part: nn.Module) -> bool:
-    """Whether a module is a plain linear layer with many more outputs."""
-    if type(part) is not nn.Linear or "forward" in vars(part):
-        return False
-    rows, columns = part.weight.shape
-    own = "weight" in part._parameters
-    plain = own and not any(getattr(part, f"_{x}_hooks") for x in SIDES)
-    return plain and rows > WIDE * columns and rows * columns > LARGE
-
-
-def of_few_rows(whole: nn.Linear) -> nn.Linear:
-    """Make a layer of some rows of another's matrix, in the same memory."""
-    rows = slice(None, None, whole.out_features // whole.in_features)
-    some = {
-        name: nn.Parameter(p.detach()[rows], p.requires_grad)
-        for name, p in whole.named_parameters()
-    }
-    few = nn.Linear(
-        whole.in_features, len(some["weight"]), "bias" in some, device="meta"
-    )
-    for name, p in some.items():
-        few.register_parameter(name, p)
-    return few.train(whole.training)
-
-
-def given_by(subject: Subject, last: nn.Module, *given: Any) -> Tensor | None:
-    """Give the outputs of a run, a row for each position, if they are what a
-    module gave, and nothing was written into that."""
-    notes: list[tuple[Tensor, int]] = []
-
-    def note(_: str, part: nn.Module, *call: Any) -> None:
-        if part is last:
-            notes.append((call[-1], call[-1]._version))
-
-    with following(ModuleWatch(subject.model, note)):
-        result, rows = subject.model(*given), given[subject.places[-1]]
-    made = select_output(subject.pick, result, rows)
-    fits = made.ndim > 2 and made.shape[:2] == rows.shape[:2]
-    same = any(made is x and made._version == n for x, n in notes)
-    return made.clone() if fits and same else None
-
-
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
     """Ask the same of other rows of one input, and the first of all else."""
     given = [*with_rows(subject, lambda x: torch.cat([x[:1]] * len(rows)))]
@@ -327,18 +255,11 @@ def with_rows(subject: Subject, change: Callable[[Tensor], Tensor]) -> tuple:
 ModuleCall = tuple[str, nn.Module, Tensors, Tensors]
 
 
-def reach(subject: Subject, which: int) -> Tensor:
+@once
+def reach(subject: Subject, which: int, faint: float = FAINT) -> Tensor:
     """How far each output row moves for each position of an input, 0 for
     the source and `subject.last` for the target: (B, T, S); NaN for the
-    positions that were left out."""
-    return reach_by_position(few_outputs(subject), which)
-
-
-@once
-def reach_by_position(
-    subject: Subject, which: int, faint: float = FAINT
-) -> Tensor:
-    """The same, by pushing one position after the other."""
+    positions that were left out. They are pushed one after the other."""
     x = subject.inputs[which]
     matrix = torch.full((*subject.inputs[-1].shape[:2], x.shape[1]), torch.nan)
     for s in sampled_positions(subject, which):
@@ -366,9 +287,8 @@ def ignores_ids(subject: Subject, which: int) -> bool:
 
 def depends_on(subject: Subject, which: int, places: Places) -> Tensor:
     """Which outputs move when positions of an input are pushed at once."""
-    few = few_outputs(subject)
-    after = pushed_output(few, which, places)
-    return distance(few, after, FAINT, which) > 0
+    after = pushed_output(subject, which, places)
+    return distance(subject, after, FAINT, which) > 0
 
 
 @once
@@ -427,21 +347,21 @@ def module_calls(
 ) -> list[ModuleCall]:
     """List what each module of a run, or some `of` them, is given and gives,
     innermost first: copies of the vectors, (B, T, C) or flat."""
-    found: list[ModuleCall] = []
+    calls: list[ModuleCall] = []
 
     def copies(value: Any) -> list[Tensor]:
         vectors = [x for x in tensors(value) if x.is_floating_point()]
-        whole = (x for x in vectors if not x.is_nested and x.ndim > 1)
-        return [x.detach().clone() for x in whole]
+        matrices = (x for x in vectors if not x.is_nested and x.ndim > 1)
+        return [x.detach().clone() for x in matrices]
 
     def hook(path: str, part: nn.Module, *given: Any) -> None:
         if of(part):
             both = copies(given[:-1]), copies(given[-1])
-            found.append((path, part, *both))
+            calls.append((path, part, *both))
 
     with watch_modules(subject.model, hook):
         subject.run(*inputs)
-    return found
+    return calls
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from shapewatch.properties.perturbation import (
     FAINT,
     another_batch,
     evenly_spaced,
-    few_outputs,
 )
 from shapewatch.properties.subject import (
     FailedError,
@@ -60,29 +59,29 @@ RISING_BIAS = (
 
 def wrong_bias(subject: Subject) -> Verdict | None:
     """Say what is wrong with what is added to the scores."""
-    every = all_attentions(same_word(few_outputs(subject), 0))
+    every = all_attentions(same_word(subject, 0))
     within = [x for x in every if x.weights.shape[-1] == x.weights.shape[-2]]
-    found = [x for x in within if x.biases and x.weights.shape[-1] >= LEAST]
-    for one in found:
-        for x in filter(is_viewed, one.biases):
-            says = VIEWED_BIAS.format(path=one.path, shape=tuple(x.shape))
-            return False, says, first_matrix(one.weights)
-    late = [x.path for x in found if not 0.8 < x.late < 1.25]
+    biased = [x for x in within if x.biases and x.weights.shape[-1] >= LEAST]
+    for parts in biased:
+        for x in filter(is_viewed, parts.biases):
+            says = VIEWED_BIAS.format(path=parts.path, shape=tuple(x.shape))
+            return False, says, first_matrix(parts.weights)
+    late = [x.path for x in biased if not 0.8 < x.late < 1.25]
     bare = [] if subject.last else [x.path for x in within if is_placeless(x)]
     if late:
         says = LATE_BIAS.format(path=late[0])
-    elif found and bare:
-        says = MISSED_BIAS.format(path=bare[0], other=found[0].path)
-    elif found and all(rises(one.weights) for one in found):
+    elif biased and bare:
+        says = MISSED_BIAS.format(path=bare[0], other=biased[0].path)
+    elif biased and all(rises(parts.weights) for parts in biased):
         says = RISING_BIAS
     else:
         return None
-    return False, says, first_matrix(found[0].weights), UNUSUAL
+    return False, says, first_matrix(biased[0].weights), UNUSUAL
 
 
-def is_placeless(one: AttentionParts) -> bool:
+def is_placeless(parts: AttentionParts) -> bool:
     """Whether one word is asked and answers alike at all positions."""
-    return not one.biases and all_alike(one.q.matrix, one.k.matrix)
+    return not parts.biases and all_alike(parts.q.matrix, parts.k.matrix)
 
 
 def is_viewed(x: Tensor) -> bool:
@@ -162,50 +161,52 @@ def relative_positions(subject: Subject) -> Verdict:
     """
     if wrong := wrong_bias(subject):
         return wrong
-    found = positional_attentions(subject, 0)
-    if wrong_rotation(subject, found):
-        found = not_placed_before(subject, found)
-    if not found:
+    placed = positional_attentions(subject, 0)
+    if wrong_rotation(subject, placed):
+        placed = not_placed_before(subject, placed)
+    if not placed:
         raise NotJudgedError(NO_ROTATION)
-    if rotated := wrong_rotation(subject, found):
-        one, says, level = rotated
-        says = f"In {one.path}, {says}"
-        return False, says, one.products[0, 0], level
+    if rotated := wrong_rotation(subject, placed):
+        word, says, level = rotated
+        says = f"In {word.path}, {says}"
+        return False, says, word.products[0, 0], level
     says = f"{SAME_WORD} queries times keys depend on the distance of their "
-    says += f"positions alone, in {how_many(found)}."
-    return True, says, found[0].products[0, 0]
+    says += f"positions alone, in {how_many(placed)}."
+    return True, says, placed[0].products[0, 0]
 
 
 def wrong_rotation(
-    subject: Subject, found: list[OneWord]
+    subject: Subject, placed: list[OneWord]
 ) -> tuple[OneWord, str, str] | None:
     """Say which attention's rotation is wrong, why, and of which level."""
-    for i, one in enumerate(found):
-        if not products_by_distance(one) and not are_added(
-            one, positional_attentions(subject, 1)[i:]
+    for i, word in enumerate(placed):
+        if not products_by_distance(word) and not are_added(
+            word, positional_attentions(subject, 1)[i:]
         ):
-            return one, *what_is_wrong(one)
-    for one in found:
-        if one_speed(one.q) and one_speed(one.k):
-            return one, ONE_SPEED, UNUSUAL
-        if not all_alike(one.v):
-            return one, VALUES, UNUSUAL
+            return word, *what_is_wrong(word)
+    for word in placed:
+        if one_speed(word.q) and one_speed(word.k):
+            return word, ONE_SPEED, UNUSUAL
+        if not all_alike(word.v):
+            return word, VALUES, UNUSUAL
     return None
 
 
-def not_placed_before(subject: Subject, found: list[OneWord]) -> list[OneWord]:
+def not_placed_before(
+    subject: Subject, placed: list[OneWord]
+) -> list[OneWord]:
     """Leave out attentions that are told of positions before they rotate, as
     by a convolution: small weights hide that, and random ones do not."""
     with suppress(NotJudgedError):
         other = with_random_weights(subject, 0)
-        paths = {one.path for one in positional_attentions(other, 0)}
-        return [one for one in found if one.path in paths]
-    return found
+        paths = {word.path for word in positional_attentions(other, 0)}
+        return [word for word in placed if word.path in paths]
+    return placed
 
 
 def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
     """Find attentions that positions enter, with one word everywhere."""
-    alike, found = same_word(few_outputs(subject), word), []
+    alike, found = same_word(subject, word), []
     for one in all_attentions(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
@@ -238,11 +239,11 @@ def rounding_bound(*factors: Tensor) -> float:
     return 300 * eps * prod(sizes)
 
 
-def products_by_distance(one: OneWord) -> bool:
+def products_by_distance(word: OneWord) -> bool:
     """Whether products depend on t - s alone in some row, apart from the
     lengths of queries, which may grow."""
-    units = [x / x.norm(dim=-1, keepdim=True) for x in (one.q, one.k)]
-    pairs = (one.q, one.k), units
+    units = [x / x.norm(dim=-1, keepdim=True) for x in (word.q, word.k)]
+    pairs = (word.q, word.k), units
     return any(bool(is_constant(q, k).any()) for q, k in pairs)
 
 
@@ -270,17 +271,17 @@ def is_turned(x: Tensor) -> bool:
     return bool(is_constant(x, x).any())
 
 
-def are_added(one: OneWord, others: list[OneWord]) -> bool:
+def are_added(word: OneWord, others: list[OneWord]) -> bool:
     """Whether positions were added, and not multiplied: two words differ by
     the same vector everywhere. `others` begin with those of another word."""
-    if not others or others[0].path != one.path:
+    if not others or others[0].path != word.path:
         return True
-    return all_alike(one.q - others[0].q, one.k - others[0].k)
+    return all_alike(word.q - others[0].q, word.k - others[0].k)
 
 
-def what_is_wrong(one: OneWord) -> tuple[str, str]:
+def what_is_wrong(word: OneWord) -> tuple[str, str]:
     """Say why products do not depend on the distance alone."""
-    q, k = one.q, one.k
+    q, k = word.q, word.k
     for name, other, x in (("keys", "queries", q), ("queries", "keys", k)):
         if all_alike(x):
             says = f"{name} change with their positions, and {other} do not: "
@@ -365,11 +366,11 @@ def swappable_pairs(
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
-    other = another_batch(few_outputs(subject), which, batch)
-    one = first_attention(other, len(ids))
-    if one is None:
+    other = another_batch(subject, which, batch)
+    parts = first_attention(other, len(ids))
+    if parts is None:
         return [], []
-    mixed, weights = (by_rows(other, x) for x in (one.mixed, one.weights))
+    mixed, weights = (by_rows(other, x) for x in (parts.mixed, parts.weights))
     tried, unmoved = [], []
     for row, (p, q) in zip(mixed, unlike):
         asks = (weights[-1][..., [p, q]] > 0).all(-1).any(0)
@@ -384,18 +385,18 @@ def swappable_pairs(
 def first_attention(subject: Subject, t: int) -> AttentionParts | None:
     """Find the first attention of t positions with unlike rows."""
     rows = len(subject.inputs[0])
-    for one in all_attentions(subject):
-        x = one.weights
+    for parts in all_attentions(subject):
+        x = parts.weights
         if x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows:
-            values = one.v.matrix.reshape(rows, -1)
+            values = parts.v.matrix.reshape(rows, -1)
             if (values != values[:1]).any():
-                return one
+                return parts
     return None
 
 
 def placed_later(subject: Subject, which: int) -> bool:
     """Whether positions of an input come in later than in embeddings."""
-    alike = same_word(few_outputs(subject), 0)
+    alike = same_word(subject, 0)
     for one, own in zip(all_attentions(alike), own_operands(subject, which)):
         if one.biases and all(own[:2]) and not even(one.weights):
             return True
@@ -414,8 +415,8 @@ def even(weights: Tensor) -> bool:
 def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
     """Say which of queries, keys and values depend on just this input."""
     runs = [all_attentions(subject, i) for i in range(subject.last + 1)]
-    for one, *others in zip(all_attentions(subject), *runs):
-        moves = [*zip(*(differ(one, x) for x in others))]
+    for parts, *others in zip(all_attentions(subject), *runs):
+        moves = [*zip(*(differ(parts, x) for x in others))]
         yield [
             not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
         ]
@@ -449,31 +450,33 @@ class AttendedRows(NamedTuple):
     def hides_itself(self) -> bool:
         """Whether no position attends to itself; the first has no choice."""
         asks = self.q.any(1) & (torch.tensor(self.places) > 0)
-        own = self.pairs.diagonal()[asks]
-        return len(own) > 1 and not own.any()
+        itself = self.pairs.diagonal()[asks]
+        return len(itself) > 1 and not itself.any()
 
 
 @once
 def attended_rows(subject: Subject, which: int) -> list[AttendedRows]:
     """Ask each attention within an input, by other words at some places."""
     x, real = subject.inputs[which][:1], subject.real[which][0]
-    known, other = real.nonzero()[:, 0].tolist(), x[0].clone()
-    other[known] = x[0, known].roll(1, 0)
-    unlike = [s for s in known if not x[0, s].equal(other[s])]
+    words, other = real.nonzero()[:, 0].tolist(), x[0].clone()
+    other[words] = x[0, words].roll(1, 0)
+    unlike = [s for s in words if not x[0, s].equal(other[s])]
     some = evenly_spaced(unlike, max(2, subject.positions // 2))
     places = sorted({*some} | {s - 1 for s in some} & {*unlike})
     batch = x.repeat(len(places) + 1, *[1] * (x.ndim - 1))
     for row, s in zip(batch, places):
         row[s] = other[s]
-    asked = another_batch(few_outputs(subject), which, batch)
+    asked = another_batch(subject, which, batch)
     try:
         every = zip(all_attentions(asked), own_operands(subject, which))
-        within = [one for one, own in every if all(own)]
+        within = [parts for parts, of_side in every if all(of_side)]
     except (NotJudgedError, FailedError):
         return []
     causal = subject.causal and which == subject.last
-    found = (rows_of_places(one, places, causal) for one in within)
-    return [one for one in found if one and one.q.shape[1] >= x.shape[1]]
+    attended = (rows_of_places(parts, places, causal) for parts in within)
+    return [
+        parts for parts in attended if parts and parts.q.shape[1] >= x.shape[1]
+    ]
 
 
 def rows_of_places(
@@ -496,23 +499,23 @@ def rows_of_places(
     return AttendedRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
 
 
-def misplaced_rows(one: AttendedRows) -> str:
+def misplaced_rows(rows: AttendedRows) -> str:
     """Say which keys or values stand where those of others should; or ""."""
-    apart = one.k.any(1) & one.v.any(1) & ~(one.k & one.v).any(1)
+    apart = rows.k.any(1) & rows.v.any(1) & ~(rows.k & rows.v).any(1)
     if apart.any():
         i = int(apart.nonzero()[0])
         return (
-            f"In {one.path}, the value of position {one.places[i]} does not "
+            f"In {rows.path}, the value of position {rows.places[i]} does not "
             "stand where its key does. Look for what moves one of them along "
             "positions: a roll, a flip, a view."
         )
-    pairs = one.pairs
-    unmoved = one.q.any(1) & ~pairs.diagonal()
-    if (one.moved & unmoved).any():
+    pairs = rows.pairs
+    unmoved = rows.q.any(1) & ~pairs.diagonal()
+    if (rows.moved & unmoved).any():
         i = int(unmoved.nonzero()[-1])
         return (
-            f"In {one.path}, position {one.places[i]} attends to "
-            f"{values_text(one.places, pairs[i].tolist())}: its own is not "
+            f"In {rows.path}, position {rows.places[i]} attends to "
+            f"{values_text(rows.places, pairs[i].tolist())}: its own is not "
             "among them. Look at the axis that keys and values are repeated "
             "along, and for a roll."
         )
@@ -528,11 +531,11 @@ def values_text(places: list[int], attended: list[bool]) -> str:
     return f"values of positions {', '.join(texts) or '(none)'} only"
 
 
-def masks_hide_neighbours(found: list[AttendedRows]) -> bool:
+def masks_hide_neighbours(every: list[AttendedRows]) -> bool:
     """Whether no attention shows each position the one before it, though
     some show earlier ones."""
-    for one in found:
-        near = [t - s == 1 for s, t in pairwise(one.places)]
-        if one.pairs.diagonal(-1)[near].all() or one.moved.any():
+    for rows in every:
+        near = [t - s == 1 for s, t in pairwise(rows.places)]
+        if rows.pairs.diagonal(-1)[near].all() or rows.moved.any():
             return False
-    return any(one.pairs.tril(-1).any() for one in found)
+    return any(rows.pairs.tril(-1).any() for rows in every)

@@ -16,7 +16,6 @@ from shapewatch.properties.numbers import (
     unpadded_rows,
 )
 from shapewatch.properties.perturbation import (
-    few_outputs,
     module_calls,
     watch_modules,
 )
@@ -46,15 +45,15 @@ class NumberFormats(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
         self.draws = self.draws or bool(RANDOM_CALL.match(name))
-        made = function(*args, **(kwargs or {}))
-        plain = isinstance(made, Tensor) and made.is_floating_point()
-        if plain and made.layout is torch.strided and made.numel():
-            kinds = self.coarsest, made.dtype
+        result = function(*args, **(kwargs or {}))
+        plain = isinstance(result, Tensor) and result.is_floating_point()
+        if plain and result.layout is torch.strided and result.numel():
+            kinds = self.coarsest, result.dtype
             self.coarsest = max(kinds, key=lambda x: torch.finfo(x).eps)
-            sizes = made.detach().abs()
+            sizes = result.detach().abs()
             most = sizes.where(sizes < MASK_SIZE, 0).max().item()
             self.now = max(self.now, most)
-        return made
+        return result
 
     def end(self, path: str, *_: Any) -> None:
         """Say of which module the numbers are since another one ended."""
@@ -73,15 +72,14 @@ def precision(subject: Subject) -> Verdict:
     """
     if between_two(subject).any():
         raise NotJudgedError("Two runs differ: see `repeatable`.")
-    subject = few_outputs(subject)
     double, notes = in_double(subject), NumberFormats()
     with watch_modules(subject.model, notes.end), notes:
-        own = subject.run()
-    fine = own[unpadded_rows(subject, own)].isfinite().all()
+        outputs = subject.run()
+    fine = outputs[unpadded_rows(subject, outputs)].isfinite().all()
     if not fine or notes.draws or notes.coarsest == torch.float64:
         raise NotJudgedError(why_not_compared(notes, bool(fine)))
     exact, eps = double.run(), torch.finfo(notes.coarsest).eps
-    off, allowed = rows_off(subject, own, exact), allowed_share(eps)
+    off, allowed = rows_off(subject, outputs, exact), allowed_share(eps)
     share, seed = off.quantile(0.9).item(), 0
     while share > allowed and seed < ROUNDINGS:
         moved = with_moved_weights(double, eps, seed).run()

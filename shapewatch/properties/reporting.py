@@ -102,8 +102,8 @@ def failing_place(subject: Subject, trail: TracebackType | None) -> str:
 def reader_line(trail: TracebackType | None) -> str:
     """Give the reader's line that an error came through, or a library's."""
     lines = [line for line in traceback.extract_tb(trail) if is_outer(line)]
-    own = [line for line in lines if SITE_PACKAGES not in line.filename]
-    for line in (own or lines)[-1:]:
+    readers = [line for line in lines if SITE_PACKAGES not in line.filename]
+    for line in (readers or lines)[-1:]:
         name = Path(line.filename).name
         return f", at {name}:{line.lineno}: {line.line}"
     return ""
@@ -187,15 +187,19 @@ def report(
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    known: dict[str, Any] = {"pad": pad, "unknown": unknown, "causal": causal}
-    known |= {"positions": positions, "output": output, "loss": loss}
-    subject = Subject(model, inputs, named, **known)
+    options: dict[str, Any] = {
+        "pad": pad,
+        "unknown": unknown,
+        "causal": causal,
+    }
+    options |= {"positions": positions, "output": output, "loss": loss}
+    subject = Subject(model, inputs, named, **options)
     with subject.state:
         if failure := why_not_running(subject):
-            found = [Finding(name, False, failure) for name in names]
-            return FailedReport(found)
-        found = [ask(subject) for ask in with_progress(checks)]
-    return Report([after_all(finding, reasons) for finding in found])
+            findings = [Finding(name, False, failure) for name in names]
+            return FailedReport(findings)
+        findings = [ask(subject) for ask in with_progress(checks)]
+    return Report([after_all(finding, reasons) for finding in findings])
 
 
 def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:

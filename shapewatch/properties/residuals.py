@@ -71,8 +71,10 @@ def sums_of_results(flow: Flow) -> dict[int, tuple[int, int]]:
 def step_origins(sources: list[list[int | None]]) -> Sets:
     """List for each step all those that had a part in it, and itself."""
     origins: Sets = []
-    for i, made in enumerate(sources):
-        origins.append({i}.union(*(origins[j] for j in made if j is not None)))
+    for i, terms in enumerate(sources):
+        origins.append(
+            {i}.union(*(origins[j] for j in terms if j is not None))
+        )
     return origins
 
 
@@ -98,8 +100,7 @@ def identity(subject: Subject) -> Verdict:
     shown, fault = torch.tensor([kept or [0.0]]).float(), stale_sum(stream)
     if not fault or fault[1] != BROKEN:
         fault = cut_stream(stream, runs, ways) or fault
-    fault = fault or double_sum(stream, {run.path for run in runs})
-    if fault := fault or unadded_attention(stream):
+    if fault := fault or double_sum(stream, {run.path for run in runs}):
         return False, fault[0], shown, fault[1]
     if not runs:
         raise NotJudgedError("There is no list of blocks with norms inside.")
@@ -184,15 +185,17 @@ def ways_back(stream: Stream, run: BlockRun) -> set[bool]:
         normed = (normed or in_norm(flow, run, i)) and not adds(stream, run, i)
         if run.reads_input(flow, i):
             ways.add(normed)
-        made = (j for j in flow.sources[i] if j is not None)
-        ahead += [(j, normed) for j in made if j >= run.start]
+        makers = (j for j in flow.sources[i] if j is not None)
+        ahead += [(j, normed) for j in makers if j >= run.start]
     return ways
 
 
 def maker_of(flow: Flow, number: int, end: int) -> int | None:
     """Find the last step before `end` that made a tensor."""
     steps = ((i, flow.steps[i].makes) for i in reversed(range(end)))
-    makers = (i for i, made in steps if any(x.number == number for x in made))
+    makers = (
+        i for i, results in steps if any(x.number == number for x in results)
+    )
     return next(makers, None)
 
 
@@ -220,9 +223,9 @@ def added_outside(stream: Stream, run: BlockRun) -> bool:
     before = {maker_of(flow, x, run.start) for x in run.inputs} - {None}
     for j in range(run.end, len(flow.steps)):
         terms = {i for i in flow.sources[j] if i is not None}
-        own = {i for i in terms if last in stream.direct[i]}
+        joins = {i for i in terms if last in stream.direct[i]}
         others = (i for i in terms if last not in stream.origins[i])
-        if own and (
+        if joins and (
             any(before & stream.origins[i] for i in others)
             or run.reads_input(flow, j)
         ):
@@ -303,25 +306,3 @@ def counted_terms(stream: Stream, j: int, path: str) -> Counter[int]:
         for part in stream.terms[j]:
             terms += counted_terms(stream, part, path)
     return terms
-
-
-def unadded_attention(stream: Stream) -> Fault:
-    """Say of an attention that it is added to nothing, as others are; one may
-    pool, at the end."""
-    mixed = [attention.mixed for attention in stream.flow.attentions()]
-    odd = [
-        i
-        for i in mixed
-        if not any(
-            i in stream.origins[branch] and skip in stream.origins[i]
-            for _, skip, branch in stream.residuals
-        )
-    ]
-    if not odd or not stream.residuals or 2 * len(odd) < len(mixed):
-        return None
-    says = (
-        f"What {module_of_step(stream.flow, odd[0])} mixes is added to "
-        "nothing that was there before it, as other results are. Is a "
-        "residual connection missing?"
-    )
-    return says, UNUSUAL

@@ -78,17 +78,21 @@ def is_norm(part: nn.Module) -> bool:
 def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
     """Take a norm's own offsets and gains, by name, out of what it gave."""
     for name in OFFSET_NAMES + GAINS:
-        own = getattr(norm, name, None)
-        if isinstance(own, Tensor) and has_channels(own, x):
-            x = x - own.detach() if name in OFFSET_NAMES else x / own.detach()
+        gain = getattr(norm, name, None)
+        if isinstance(gain, Tensor) and has_channels(gain, x):
+            x = (
+                x - gain.detach()
+                if name in OFFSET_NAMES
+                else x / gain.detach()
+            )
     return x
 
 
-def has_channels(own: Tensor, x: Tensor) -> bool:
+def has_channels(gain: Tensor, x: Tensor) -> bool:
     """Whether a gain or an offset has all channels of x (..., C)."""
-    pairs = [*zip(own.shape[::-1], x.shape[::-1])]
-    same = all(n in (1, m) for n, m in pairs) and own.ndim <= x.ndim
-    return same and own.shape[-1:] == x.shape[-1:]
+    pairs = [*zip(gain.shape[::-1], x.shape[::-1])]
+    same = all(n in (1, m) for n, m in pairs) and gain.ndim <= x.ndim
+    return same and gain.shape[-1:] == x.shape[-1:]
 
 
 def gain_of(norm: nn.Module, given: list[Tensor]) -> Tensor | None:
@@ -96,9 +100,9 @@ def gain_of(norm: nn.Module, given: list[Tensor]) -> Tensor | None:
     1, and of several sizes, it makes gain * row + offset. None where not."""
     if not given:
         return None
-    like, own = given[0], {len(p) for p in norm.parameters(False)}
-    last = like.ndim == 3 and like.shape[-1] in own
-    axis = 1 if like.shape[1] in own and not last else -1
+    like, widths = given[0], {len(p) for p in norm.parameters(False)}
+    last = like.ndim == 3 and like.shape[-1] in widths
+    axis = 1 if like.shape[1] in widths and not last else -1
     rows = standard_rows(like.movedim(axis, -1))
     sizes = torch.arange(rows[..., 0].numel()).view(rows[..., :1].shape) % 3
     loud = (rows * 10.0**sizes).movedim(-1, axis).to(like)
@@ -123,10 +127,14 @@ def standard_rows(like: Tensor) -> Tensor:
 
 def is_own(norm: nn.Module, gain: Tensor) -> bool:
     """Whether gains are the norm's own parameters, or those and 1, or 1."""
-    own = [p.detach() for p in norm.parameters(recurse=False)]
+    parameters = [p.detach() for p in norm.parameters(recurse=False)]
     return any(
         torch.allclose(gain, x.expand_as(gain), 0.05, 1e-3)
-        for x in (torch.ones_like(gain), *own, *(1 + p for p in own))
+        for x in (
+            torch.ones_like(gain),
+            *parameters,
+            *(1 + p for p in parameters),
+        )
         if x.ndim == 0 or x.shape in ((1,), gain.shape)
     )
 

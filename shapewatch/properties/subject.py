@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from difflib import SequenceMatcher
-from functools import partial, wraps
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
@@ -75,14 +75,15 @@ class Sequences:
 
     def side(self, which: int) -> str:
         """Name a sequence as sentences call it."""
-        known = {0: ("input",), 1: ("source", "target")}
-        return known.get(self.last, {which: f"input {which}"})[which]
+        names = {0: ("input",), 1: ("source", "target")}
+        return names.get(self.last, {which: f"input {which}"})[which]
 
 
 class ModelRunner(Sequences):
     """A model that is run, and found as it was each time."""
 
     model: Any
+    form: TreeSpec | None = None  # in which all that is given is handed on
     pick: Pick
     state: State
     numbers: Callable[[], Any] = nullcontext  # in which precision it reckons
@@ -95,11 +96,23 @@ class ModelRunner(Sequences):
 
     def made(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
-        result, rows = self.model(*given), given[self.places[-1]]
+        result, rows = self.answer(*given), given[self.places[-1]]
         found = select_output(self.pick, result, rows)
         made = for_positions(found, rows)
         self.pools = made is not found
         return made.clone()
+
+    def answer(self, *given: Any, **more: Any) -> Any:
+        """Call the model with all that is given, as its caller did; or with
+        some of that, by place."""
+        inputs, named = self.handed_on(given)
+        return self.model(*inputs, **{**more, **named})
+
+    def handed_on(self, given: tuple) -> tuple[tuple, dict[str, Any]]:
+        """Tell what is given by place, and what by name."""
+        if self.form is None or len(given) != self.form.num_leaves:
+            return given, {}
+        return tree_unflatten(given, self.form)
 
     def call(
         self, ask: Callable[..., Result], inputs: tuple, seed: int = 0
@@ -149,12 +162,13 @@ class Subject(ModelRunner):
         self.found = dict[tuple, Any]()
         model = getattr(model, "_orig_mod", model)  # of a compiled one
         self.ids = own_ids(model, pad, unknown)
-        self.model, self.given, self.names = by_place(
+        self.model = model
+        self.given, self.names, self.form = in_a_row(
             model, inputs, named or {}
         )
-        if not self.given:
-            raise TypeError("give the model's inputs, too: report(model, ids)")
-        self.loss: Any = loss and as_called(loss, self.model)
+        if not tensors([*self.given]):
+            raise TypeError(no_inputs(self.given))
+        self.loss: Any = loss
         self.state = State(self.model, self.given, loss)
         self.places = sequences(self.given, self.names)
         refuse_numberless(model, self.inputs)
@@ -162,12 +176,20 @@ class Subject(ModelRunner):
             self.places = without_labels(self)
 
 
+def no_inputs(given: tuple) -> str:
+    """Say what inputs are, where none is given that a check could change."""
+    kinds = ", ".join(type(x).__name__ for x in given)
+    if not kinds:
+        return "give the model's inputs, too: report(model, ids)"
+    return f"inputs are tensors, such as ids (B, T), and not: {kinds}"
+
+
 def subject_of(
-    model: Callable, inputs: tuple, known: Mapping[str, Any]
+    model: Callable, inputs: tuple, keywords: Mapping[str, Any]
 ) -> Subject:
     """Make a subject; a name that is no option is an input of the model."""
-    options = {name: x for name, x in known.items() if name in OPTIONS}
-    named = {name: x for name, x in known.items() if name not in OPTIONS}
+    options = {name: x for name, x in keywords.items() if name in OPTIONS}
+    named = {name: x for name, x in keywords.items() if name not in OPTIONS}
     return Subject(model, inputs, named, **options)
 
 
@@ -190,10 +212,10 @@ def with_model(
 
 def with_sequences(subject: ModelRunner, inputs: Iterable[Tensor]) -> tuple:
     """Put sequences where they stand among all that is given."""
-    found = [*subject.given]
+    row = [*subject.given]
     for i, x in zip(subject.places, inputs):
-        found[i] = x
-    return tuple(found)
+        row[i] = x
+    return tuple(row)
 
 
 def without_labels(subject: Subject) -> list[int]:
@@ -213,9 +235,11 @@ def own_ids(
 ) -> tuple[int | None, int | None]:
     """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
     config = getattr(model, "config", None)
-    own = getattr(config, "pad", getattr(model, "pad", None))
-    if pad is None and isinstance(own, int):  # and no module of that name
-        pad = own
+    model_pad = getattr(config, "pad", getattr(model, "pad", None))
+    if pad is None and isinstance(
+        model_pad, int
+    ):  # and no module of that name
+        pad = model_pad
     if unknown is None and hasattr(config, "pad"):
         unknown = UNK if pad != UNK else PAD
     return pad, unknown
@@ -250,22 +274,22 @@ def once(find: Callable[..., Result]) -> Callable[..., Result]:
     return remembered
 
 
-def is_id(x: Tensor, known: int | None) -> Tensor:
+def is_id(x: Tensor, wanted: int | None) -> Tensor:
     """Which positions have an id: (B, T). No vector has one."""
-    if x.is_floating_point() or known is None:
+    if x.is_floating_point() or wanted is None:
         return torch.zeros(x.shape[:2], dtype=torch.bool)
-    return x == known
+    return x == wanted
 
 
 def find_output(result: Any, rows: Any = None) -> Tensor:
     """Find the tensor in what a model gave: its `logits`, the first that has
     vectors for the positions of `rows`, or the first."""
-    found = tensors(getattr(result, "logits", result))
-    if not found:
+    outputs = tensors(getattr(result, "logits", result))
+    if not outputs:
         raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
     shape = getattr(rows, "shape", ())[:2]
-    fit = (x for x in found if x.ndim > 2 and x.shape[:2] == shape)
-    return next(fit, found[0])
+    fit = (x for x in outputs if x.ndim > 2 and x.shape[:2] == shape)
+    return next(fit, outputs[0])
 
 
 def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
@@ -274,27 +298,27 @@ def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
     if pick is None:
         return find_output(result, rows)
     if not isinstance(pick, str):
-        found, what = pick(result), "What output= picks"
+        output, what = pick(result), "What output= picks"
     elif pick in (parts := named_parts(result)):
-        found, what = parts[pick], f"{pick!r}"
+        output, what = parts[pick], f"{pick!r}"
     else:
         raise FailedError(f"There is no {pick!r}. {gave_text(result)}")
-    if isinstance(found, Tensor):
-        return found
-    kind = type(found).__name__
+    if isinstance(output, Tensor):
+        return output
+    kind = type(output).__name__
     raise FailedError(f"{what} is {kind}, and no tensor. {gave_text(result)}")
 
 
-def for_positions(made: Tensor, rows: Tensor) -> Tensor:
+def for_positions(outputs: Tensor, rows: Tensor) -> Tensor:
     """Give each position of `rows` what a pooled model made of all of them:
     (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
     position: that stays. An image has no positions yet."""
-    of_rows = made.ndim in (1, 2) and len(made) == len(rows)
+    of_rows = outputs.ndim in (1, 2) and len(outputs) == len(rows)
     if not of_rows or rows.ndim not in (2, 3):
-        return made
-    flat = made.reshape(len(made), -1)
+        return outputs
+    flat = outputs.reshape(len(outputs), -1)
     if flat.shape[1] == rows.shape[1]:
-        return made
+        return outputs
     return flat[:, None].expand(-1, rows.shape[1], -1)
 
 
@@ -328,10 +352,11 @@ def error_line(error: Exception) -> str:
     return f"{type(error).__name__}: {first[:150]}"
 
 
-def by_place(
+def in_a_row(
     model: Any, inputs: tuple, named: Mapping[str, Any]
-) -> tuple[Any, tuple, list[str]]:
-    """Let a model that is given inputs by name be given them by place."""
+) -> tuple[tuple, list[str], TreeSpec | None]:
+    """Put all that a model is given in a row, name each, and tell in which
+    form the model is handed it; None where that is by place."""
     refuse_typos(model, named)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
         every = {**inputs[0], **named}
@@ -339,15 +364,14 @@ def by_place(
             inputs, named = (), every
     inputs = tuple(dict(x) if isinstance(x, Mapping) else x for x in inputs)
     if not named and not any(isinstance(x, dict) for x in inputs):
-        return model, inputs, parameter_names(model, len(inputs))
+        return inputs, parameter_names(model, len(inputs)), None
     refuse_unknown(model, named)
     order = [*(parameters_of(model) or ()), *named]
     sorted_ones = dict(sorted(named.items(), key=lambda x: order.index(x[0])))
-    found, form = tree_flatten_with_path((inputs, sorted_ones))
-    known = parameter_names(model, len(inputs))
-    names = [name_of_leaf(path, known) for path, _ in found]
-    called = called_by_place(model, form)
-    return called, tuple(leaf for _, leaf in found), names
+    leaves, form = tree_flatten_with_path((inputs, sorted_ones))
+    places = parameter_names(model, len(inputs))
+    names = [name_of_leaf(path, places) for path, _ in leaves]
+    return tuple(leaf for _, leaf in leaves), names, form
 
 
 def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
@@ -361,7 +385,7 @@ def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
 def optional_inputs(model: Callable) -> dict[str, Any]:
     """Name the optional inputs of a model, with what they are else."""
     asked = (parameters_of(model) or {}).items()
-    pairs = ((name, one.default) for name, one in asked)
+    pairs = ((name, parameter.default) for name, parameter in asked)
     return {name: x for name, x in pairs if x is not Parameter.empty}
 
 
@@ -382,7 +406,7 @@ def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
     asked = parameters_of(model)
     if asked is None:
         return
-    kinds = {one.kind for one in asked.values()}
+    kinds = {parameter.kind for parameter in asked.values()}
     unknown = [name for name in named if name not in asked]
     if unknown and Parameter.VAR_KEYWORD not in kinds:
         raise TypeError(
@@ -403,80 +427,23 @@ def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
                 )
 
 
-def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
+def name_of_leaf(path: Iterable[Any], parameters: list[str]) -> str:
     """Name an input by its key, or by the parameter it is handed to."""
     names = [str(key.key) for key in path if isinstance(key, MappingKey)]
     places = [key.idx for key in path if isinstance(key, SequenceKey)]
-    return names[-1] if names else known[places[1]]
-
-
-def called_by_place(model: Any, form: TreeSpec) -> Any:
-    """Let a model be called with all inputs by place. A module keeps its parts
-    and their paths: it is a copy that shares them."""
-    if not isinstance(model, nn.Module):
-        return partial(call_named, model, form)
-    if isinstance(model, torch.jit.ScriptModule) or "forward" in vars(model):
-        return Outer(model, form)
-    called: Any = copy(model)
-    kind = type(model)
-    body = {"form": form, "forward": forward_of(kind)}
-    called.__class__ = type(kind.__name__, (kind,), body)
-    return called
-
-
-class Outer(nn.Module):
-    """Calls a module by name that is given its inputs by place."""
-
-    def __init__(self, model: nn.Module, form: TreeSpec):
-        super().__init__()
-        self.model, self.form = model, form
-
-    def forward(self, *leaves: Any, **more: Any) -> Any:
-        """Run the module."""
-        return call_named(self.model, self.form, *leaves, **more)
-
-
-def as_called(loss: Callable, model: Any) -> Callable:
-    """Let a loss of a model be called with all inputs by place, as that is."""
-    form = getattr(model, "form", None)
-    if not isinstance(form, TreeSpec):
-        return loss
-
-    def ask(called: Any, *leaves: Any) -> Any:
-        return call_named(partial(loss, called), form, *leaves)
-
-    return ask
-
-
-def forward_of(kind: Any) -> Callable:
-    """Make a `forward` by place of that of a class."""
-
-    def forward(self: Any, *leaves: Any, **more: Any) -> Any:
-        call = partial(kind.forward, self)
-        if len(leaves) != self.form.num_leaves:  # a loss calls it by name
-            return call(*leaves, **more)
-        return call_named(call, self.form, *leaves, **more)
-
-    if (asked := parameters_of(kind)) is not None:
-        found: Any = forward
-        found.__signature__ = Signature([*asked.values()])
-    return forward
-
-
-def call_named(
-    call: Callable, form: TreeSpec, *leaves: Any, **more: Any
-) -> Any:
-    """Call something as its caller did; with more by name."""
-    inputs, named = tree_unflatten(leaves, form)
-    return call(*inputs, **{**more, **named})
+    return names[-1] if names else parameters[places[1]]
 
 
 def sequences(given: tuple, names: list[str]) -> list[int]:
     """Tell which inputs are sequences: ids or vectors, and no masks, kinds
-    of tokens, or numbers of positions. All of them, where none is."""
+    of tokens, or numbers of positions. Where none is, all that have two axes
+    or more; where none has, all."""
+    if len(given) == 1:
+        return [0]
     named = enumerate(zip(given, names))
-    found = [i for i, (x, name) in named if is_sequence(x, name)]
-    return found if len(given) > 1 and found else [*range(len(given))]
+    words = [i for i, (x, name) in named if is_sequence(x, name)]
+    wide = (i for i, x in enumerate(given) if getattr(x, "ndim", 0) > 1)
+    return words or [*wide] or [*range(len(given))]
 
 
 def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
@@ -508,8 +475,10 @@ def failed_here(subject: ModelRunner) -> str:
             "the model on another one, or load them after to_empty(device=…)"
         )
     if weights and not given <= weights:
-        one, other = (", ".join(sorted(map(str, x))) for x in (given, weights))
-        return f"the inputs are on {one}, the weights on {other}: move one"
+        here, other = (
+            ", ".join(sorted(map(str, x))) for x in (given, weights)
+        )
+        return f"the inputs are on {here}, the weights on {other}: move one"
     return ""
 
 
@@ -517,7 +486,9 @@ def parameter_names(model: Callable, count: int) -> list[str]:
     """Name what a model's inputs are handed to; "" where nobody says."""
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     asked = parameters_of(model) or {}
-    names = [name for name, one in asked.items() if one.kind in kinds]
+    names = [
+        name for name, parameter in asked.items() if parameter.kind in kinds
+    ]
     return (names + [""] * count)[:count]
 
 
@@ -546,10 +517,10 @@ class TrainingModel(nn.Module):
             if isinstance(part, nn.modules.dropout._DropoutNd):
                 part.p = 0.0
 
-    def forward(self, *inputs: Tensor) -> Tensor:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Run in training: what the model makes of its inputs."""
         self.model.train()
-        return self.model(*inputs)
+        return self.model(*inputs, **named)
 
 
 def module_copy(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
@@ -566,10 +537,10 @@ def same_word(subject: Subject, n: int) -> Subject:
     """Ask the same with one word, or vector, of the first row everywhere."""
     alike = []
     for x, real in zip(subject.inputs, subject.real):
-        known = x[0][real[0]]
-        if known.ndim > 2 or not len(known):
+        vectors = x[0][real[0]]
+        if vectors.ndim > 2 or not len(vectors):
             raise NotJudgedError("The inputs are not rows of words.")
-        words = known if x.is_floating_point() else known.unique()
+        words = vectors if x.is_floating_point() else vectors.unique()
         alike.append(words[-1 - n % len(words)].expand_as(x).clone())
     return with_model(subject, subject.model, with_sequences(subject, alike))
 
@@ -587,10 +558,10 @@ class DoubleNumbers(TorchFunctionMode):
         if getattr(function, "__name__", "") in CASTS and args:
             return args[0].double()
         more = {k: double_type(x) for k, x in (kwargs or {}).items()}
-        made = function(*map(double_type, args), **more)
-        if isinstance(made, Tensor):  # faster than to look for tensors in it
-            return in_double_type(made)
-        return tree_map_only(Tensor, in_double_type, made)
+        result = function(*map(double_type, args), **more)
+        if isinstance(result, Tensor):  # faster than to look for tensors in it
+            return in_double_type(result)
+        return tree_map_only(Tensor, in_double_type, result)
 
 
 def in_double_type(x: Tensor) -> Tensor:
@@ -625,13 +596,15 @@ def in_double(subject: Subject) -> Subject:
     double = with_model(subject, model, given, free=model.parameters())
     double.numbers = DoubleNumbers
     try:
-        made = double.call(double.made, given)
+        outputs = double.call(double.made, given)
     except FailedError as error:
         says = f"It does not run in double precision: {error}"
         raise NotJudgedError(says) from error
-    if made.dtype in DOUBLES:
-        raise NotJudgedError(f"Whatever it is cast to, it gives {made.dtype}.")
-    if not made.isfinite().all() and subject.run().isfinite().all():
+    if outputs.dtype in DOUBLES:
+        raise NotJudgedError(
+            f"Whatever it is cast to, it gives {outputs.dtype}."
+        )
+    if not outputs.isfinite().all() and subject.run().isfinite().all():
         raise NotJudgedError("In double precision it gives NaN or infinity.")
     return double
 

@@ -1,21 +1,13 @@
-"""Checks never raise for a broken model, and leave every model as it was."""
-
-import copy
+"""Checks never raise for a broken model."""
 
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
 
-from shapewatch.properties import (
-    causality,
-)
+from shapewatch.properties import causality
 from shapewatch.properties.reporting import CHECKS
-from tformer_lite import (
-    report,
-    running_example,
-    running_model,
-)
+from tformer_lite import report, running_example, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 PAIR = running_example()[:2]
@@ -57,22 +49,6 @@ def test_a_model_that_does_not_run_is_broken_and_says_how():
     assert str(found) == f"model               ✗ broken      {says}"
     fails = "The model fails: ZeroDivisionError: too many cooks"
     assert causality(crash, ROWS).says == fails
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_a_check_leaves_the_model_as_it_was(check):
-    model = running_model().train()
-    model.encoder.eval()
-    modes = [part.training for part in model.modules()]
-    weights = copy.deepcopy(model.state_dict())
-    state = torch.get_rng_state()
-    check(model, *PAIR)
-    assert [part.training for part in model.modules()] == modes
-    assert_close(model.state_dict(), weights, rtol=0, atol=0)
-    assert_close(torch.get_rng_state(), state)
-    assert all(p.grad is None for p in model.parameters())
-    assert not any(part._forward_hooks for part in model.modules())
 
 
 @pytest.mark.slow

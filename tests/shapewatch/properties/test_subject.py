@@ -80,6 +80,7 @@ COUNTED = torch.arange(4)[None]
         (lambda x, places: x, (IDS, COUNTED), [0]),
         (lambda *x: x[0], (IDS, COUNTED + 4), [0, 1]),
         (lambda *x: x[0], (COUNTED,), [0]),
+        (lambda *x: x[0], (ROWS[..., None], torch.tensor([3.0, 7.0])), [0]),
     ],
 )
 def test_sequences_are_known_by_their_names_or_else_by_their_values(
@@ -235,6 +236,21 @@ def quantised():
 def test_what_nothing_can_be_judged_by_is_refused(make, ids, text):
     with pytest.raises(ValueError, match=text):
         report(make(), ids)
+
+
+@pytest.mark.parametrize("given", ["words", [[1, 2]], IDS.shape, IDS.numpy()])
+def test_what_is_no_tensor_is_no_input(given):
+    says = f"ids \\(B, T\\), and not: {type(given).__name__}"
+    with pytest.raises(TypeError, match=says):
+        report(GPT(), given)
+
+
+def test_a_number_for_each_row_is_no_sequence():
+    def shifted(x, times):
+        return x + times[:, None, None]
+
+    found = report(shifted, ROWS, torch.tensor([3.0, 7.0]))
+    assert found["repeatable"].holds
 
 
 def test_a_model_on_another_device_is_told_so():
