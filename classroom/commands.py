@@ -19,9 +19,9 @@ from classroom.assignment import (
 )
 from classroom.exercise import KINDS, exercise, exercises
 from classroom.grading import Grade, grade_all
+from classroom.packing import pack_homework
 from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
-from classroom.stored import pack_homework
 from classroom.submissions import submissions
 from shapewatch.commands.parsing import (
     COUNT,
@@ -82,7 +82,7 @@ def grade_folder(args: Namespace) -> None:
     assignment = load_assignment(Path(args.assignment))
     came = submissions(Path(args.folder), assignment.points)
     out = Path(args.out)
-    file = Path(args.marks or out.with_name(f"{out.stem}-marks.csv"))
+    file = out.with_name(f"{out.stem}-marks.csv")
     typed = sheets.typed_marks(file, assignment)
     roster = sheets.read_rows(Path(args.roster)) if args.roster else []
     sandbox = Sandbox(args.trust_submissions, seconds=args.seconds)
@@ -205,7 +205,6 @@ OPTIONS: Options = {
     "out": (TEXT, "the file to write"),
     "assignment": (TEXT, "the .json that `classroom assign` wrote"),
     "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
-    "marks": (TEXT, "where you type points (default: grades-marks.csv)"),
     "packages": (TEXT, "what students import besides torch and numpy"),
     "seconds": (COUNT, "time for one submission"),
     "trust-submissions": (FLAG, ONLY_YOURS),
@@ -218,7 +217,7 @@ ASSIGN = {
 }
 GRADE = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
-    "marks": None, "seconds": 20, "trust-submissions": False,
+    "seconds": 20, "trust-submissions": False,
 }
 GRADESCOPE = {
     "assignment": "exercises.json", "out": "autograder.zip", "packages": "",
