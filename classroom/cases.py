@@ -62,15 +62,14 @@ class Draw:
     def sizes(self, letters: Iterable[str]) -> dict[str, int]:
         """A prime for each letter, all different: T, S, C, F and V are 5 or
         more, the others 7 or less."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         # Who has fewer primes to choose from goes first.
         for letter in sorted(letters, key=lambda x: (x in LONG_AXES, x)):
             primes = LONG_PRIMES if letter in LONG_AXES else SHORT_PRIMES
-            free = [n for n in primes if n not in found.values()]
-            found[letter] = self.random.choice(
-                (free or LONG_PRIMES)[: self.few]
-            )
-        return found
+            free = [n for n in primes if n not in sizes.values()]
+            smallest = (free or LONG_PRIMES)[: self.few]
+            sizes[letter] = self.random.choice(smallest)
+        return sizes
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Standard normal numbers, times a scale; with four decimals, which
@@ -115,7 +114,7 @@ def letter_of(size: int, sizes: Sizes) -> str:
     for letter, n in sizes.items():
         if n == size:
             return letter
-    for one, other in combinations(sizes, 2):
-        if sizes[one] * sizes[other] == size:
-            return f"{one}*{other}"
+    for left, right in combinations(sizes, 2):
+        if sizes[left] * sizes[right] == size:
+            return f"{left}*{right}"
     return ""

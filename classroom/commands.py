@@ -18,9 +18,9 @@ from classroom.assignment import (
 )
 from classroom.exercise import KINDS, exercise, exercises
 from classroom.grading import Grade, grade_all
+from classroom.packing import pack_homework
 from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
-from classroom.stored import pack_homework
 from classroom.submissions import submissions
 from shapewatch.commands.parsing import add_commands, count, number
 from shapewatch.tracing.tables import text_line
@@ -72,7 +72,7 @@ def grade_folder(args: Namespace) -> None:
     assignment = load_assignment(Path(args.assignment))
     came = submissions(Path(args.folder), assignment.points)
     out = Path(args.out)
-    file = Path(args.marks or out.with_name(f"{out.stem}-marks.csv"))
+    file = out.with_name(f"{out.stem}-marks.csv")
     typed = sheets.typed_marks(file, assignment)
     roster = sheets.read_rows(Path(args.roster)) if args.roster else []
     sandbox = Sandbox(args.trust_submissions, seconds=args.seconds)
@@ -207,7 +207,6 @@ TO_TRY = {
 WHICH = "a name, or a chapter's number for those without a solution"
 ASSIGNED = "the .json that `classroom assign` wrote (default: %(default)s)"
 ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
-MARKS = "where you type points (default: grades-marks.csv)"
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 
 
@@ -226,7 +225,6 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
     assigning.add("--title", text, default="Exercises")
     grading.add("folder", "the students' notebooks", metavar="FOLDER")
     grading.add("--roster", ROSTER)
-    grading.add("--marks", MARKS)
     text = "time for one submission (default: %(default)s)"
     grading.add("--seconds", text, type=count, default=20)
     grading.add("--trust-submissions", ONLY_YOURS, action="store_true")

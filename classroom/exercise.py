@@ -2,7 +2,6 @@
 chapters, in TOML, with the statements in the notebooks."""
 
 import ast
-import gzip
 import json
 import re
 import tomllib
@@ -34,7 +33,7 @@ FOLDERS = (
     if any(PACKED_HERE.glob("*.md"))
     else [CHAPTERS / "exercises", CHAPTERS / "assignments"]
 )
-HOMEWORK, TRIALS = "homework.zip", "homework_trials.json.gz"
+HOMEWORK, TRIALS = "homework.zip", "homework_trials.json.xz"
 SECTION = re.compile(r"^## (?:\d+ · )?([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 CHECK = re.compile(r'\bcheck\("(\w+)"')
 CODE_CELL = re.compile(
@@ -108,23 +107,23 @@ class Exercise:
 def exercises() -> dict[str, Exercise]:
     """List every exercise of the book by its name, chapter by chapter, in the
     order of the notebooks; then those of the assignments."""
-    found: dict[str, Exercise] = {}
+    by_name: dict[str, Exercise] = {}
     for file in statement_files():
         sections = dict(notebook_sections(file.read_text("utf8")))
         tables = exercise_tables(file, sections)
         common = "".join(table.pop("names", "") for table, _ in tables)
         earlier = ""
-        own = {
+        rows = {
             name: {"assignable": secret, "names": common} | data
             for table, secret in tables
             for name, data in table.items()
         }
-        for name in sorted(own, key=[*sections, *own].index):
-            if "points" in own[name]:  # a part can use those before it
-                own[name]["names"] += earlier
-                earlier += own[name].get("right", "")
-            found[name] = read_exercise(name, own[name], file, sections)
-    return found
+        for name in sorted(rows, key=[*sections, *rows].index):
+            if "points" in rows[name]:  # a part can use those before it
+                rows[name]["names"] += earlier
+                earlier += rows[name].get("right", "")
+            by_name[name] = read_exercise(name, rows[name], file, sections)
+    return by_name
 
 
 def statement_files() -> list[Path]:
@@ -137,25 +136,27 @@ def exercise_tables(
 ) -> list[tuple[dict[str, Any], bool]]:
     """Read what is said of the exercises of a notebook, each time with
     whether that is homework: beside it, packed, or stored."""
-    found = []
+    tables = []
     beside, packed = file.with_suffix(".toml"), FOLDERS[0] / HOMEWORK
     if beside.exists():
-        found.append((tomllib.loads(beside.read_text("utf8")), False))
+        tables.append((tomllib.loads(beside.read_text("utf8")), False))
     if packed.exists():
         with zipfile.ZipFile(packed) as files:
             if beside.name in files.namelist():
                 text = files.read(beside.name).decode()
-                found.append((tomllib.loads(text), True))
+                tables.append((tomllib.loads(text), True))
     elif (FOLDERS[0] / TRIALS).exists():
         told = stored_homework(FOLDERS[0] / TRIALS)["exercises"]
-        found.append(({n: told[n] for n in sections if n in told}, True))
-    return found
+        tables.append(({n: told[n] for n in sections if n in told}, True))
+    return tables
 
 
 @cache
 def stored_homework(file: Path) -> dict[str, Any]:
-    """Read what notebooks fetch of homework: `stored.py` writes it."""
-    return dict(json.loads(gzip.decompress(file.read_bytes())))
+    """Read what notebooks fetch of homework: `packing.py` writes it."""
+    import lzma  # some Pythons have none, and do without homework
+
+    return dict(json.loads(lzma.decompress(file.read_bytes())))
 
 
 def notebook_sections(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -197,11 +198,11 @@ def read_exercise(
     data["names"] = f"{used_imports(imports, str(data))}\n{data['names']}"
     data |= {"name": name, "chapter": int(file.name[:2]), "file": str(file)}
     data.pop("about", None)
-    known = {field.name for field in fields(Exercise)}
-    if strange := {*data} - known:
+    keys = {field.name for field in fields(Exercise)}
+    if strange := {*data} - keys:
         raise ValueError(
             f"{name}: {', '.join(sorted(strange))}: an exercise has "
-            f"{', '.join(sorted(known))}."
+            f"{', '.join(sorted(keys))}."
         )
     if data.get("kind") not in KINDS:
         raise ValueError(

@@ -116,11 +116,11 @@ def runs_of(
     }
     skip: list[int | str] = []
     most = left = sandbox.seconds
-    given = {"cells": submission.cells, "modules": submission.modules}
+    work = {"cells": submission.cells, "modules": submission.modules}
     for number in range(RUNS if submission.cells else 0):
         last = number == RUNS - 1 or left < most / 4
         seconds = most / 4 if last else most / 2
-        job = given | {"cases": cases, "skip": [*skip], "last": last}
+        job = work | {"cases": cases, "skip": [*skip], "last": last}
         run = sandbox.run(job, min(seconds, max(left, seconds / 2)))
         run.came = {n: x for n, x in run.came.items() if n in cases}
         yield run
@@ -151,9 +151,9 @@ def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
 def printable_text(text: str) -> str:
     """Leave of a student's text what can be shown and stored, in its own
     lines."""
-    whole = text.expandtabs(4)
-    shown = (c for c in whole[:LONGEST_ANSWER] if is_shown(c))
-    more = len(whole) - LONGEST_ANSWER
+    text = text.expandtabs(4)
+    shown = (c for c in text[:LONGEST_ANSWER] if is_shown(c))
+    more = len(text) - LONGEST_ANSWER
     cut = f"\n… (and {more:,} characters more)" if more > 0 else ""
     return "".join(shown).strip("\n") + cut
 
@@ -194,18 +194,18 @@ def mistakes(grades: Iterable[Grade]) -> Mapping[str, StudentsByMistake]:
     """List for each exercise who made which mistake, the most frequent
     first. At its end stands who made none: that answer is right, read, or to
     be read."""
-    found: dict[str, StudentsByMistake] = {}
+    by_exercise: dict[str, StudentsByMistake] = {}
     for each in grades:
-        for one in each.marks:
+        for mark in each.marks:
             stands = "right"
-            if one.for_a_reader:
-                stands = "to be read" if one.points is None else "read"
-            made = found.setdefault(one.exercise, {})
-            for mistake in one.verdict.mistakes or [stands]:
-                made.setdefault(mistake, []).append(each.submission.name)
+            if mark.for_a_reader:
+                stands = "to be read" if mark.points is None else "read"
+            students = by_exercise.setdefault(mark.exercise, {})
+            for mistake in mark.verdict.mistakes or [stands]:
+                students.setdefault(mistake, []).append(each.submission.name)
     return {
         name: dict(
-            sorted(made.items(), key=lambda m: (m[0] in FINE, -len(m[1])))
+            sorted(students.items(), key=lambda m: (m[0] in FINE, -len(m[1])))
         )
-        for name, made in found.items()
+        for name, students in by_exercise.items()
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FORMS = {".md", ".toml", ".gz"}  # but not the sources of homework
+FORMS = {".md", ".toml", ".xz"}  # but not the sources of homework
 
 
 class ExercisesHook(BuildHookInterface):

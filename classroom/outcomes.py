@@ -85,20 +85,20 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
 def used_names(answer: Any) -> set[str]:
     """List the names in the code of an answer, and of the functions beside it
     that it uses."""
-    left, found, seen = [answer], set[str](), set[int]()
-    while left:
-        one = left.pop()
-        if id(one) in seen:
+    waiting, names, visited = [answer], set[str](), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in visited:
             continue
-        seen.add(id(one))
-        if isinstance(one, type):
-            left += [x for x in vars(one).values() if callable(x)]
-        elif isinstance(one, FunctionType):
-            names = code_names(one.__code__)
-            beside = (one.__globals__.get(name) for name in names)
-            left += [x for x in beside if written_beside(x, one)]
-            found |= names
-    return found
+        visited.add(id(value))
+        if isinstance(value, type):
+            waiting += [x for x in vars(value).values() if callable(x)]
+        elif isinstance(value, FunctionType):
+            used = code_names(value.__code__)
+            beside = (value.__globals__.get(name) for name in used)
+            waiting += [x for x in beside if written_beside(x, value)]
+            names |= used
+    return names
 
 
 def code_names(code: CodeType) -> set[str]:
@@ -109,8 +109,8 @@ def code_names(code: CodeType) -> set[str]:
 
 def written_beside(value: Any, function: FunctionType) -> bool:
     """Tell whether a function or class stands in the same notebook."""
-    own = isinstance(value, type | FunctionType)
-    return own and value.__module__ == function.__module__
+    written = isinstance(value, type | FunctionType)
+    return written and value.__module__ == function.__module__
 
 
 def build_answer(answer: Any, case: Case) -> Any:
@@ -134,16 +134,16 @@ def load_parameters(module: nn.Module, state: Mapping[str, Tensor]) -> None:
     try:
         module.load_state_dict(copy.deepcopy(dict(state)))
     except RuntimeError as error:
-        own = {name: x.shape for name, x in module.state_dict().items()}
+        shapes = {name: x.shape for name, x in module.state_dict().items()}
         wanted = [
             f"{name} {tuple(x.shape)}"
             for name, x in state.items()
-            if own.get(name) != x.shape
+            if shapes.get(name) != x.shape
         ]
         raise RuntimeError(
             "the constructor makes other parameters than it should: missing, "
             f"or of another shape, is {', '.join(wanted) or 'none'}; too many "
-            f"are {', '.join(sorted({*own} - {*state})) or 'none'}"
+            f"are {', '.join(sorted({*shapes} - {*state})) or 'none'}"
         ) from error
 
 

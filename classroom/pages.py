@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 def file_names(names: Sequence[str]) -> list[str]:
     """Make a file's name of each student's, which no other has."""
-    taken, found = {TO_READ, CLASS}, []
+    taken, files = {TO_READ, CLASS}, []
     for name in names:
         word = "".join(c if is_letter(c) or c in ".-" else "_" for c in name)
         short = word.lstrip(".").encode()[:LONGEST_NAME]
@@ -52,8 +52,8 @@ def file_names(names: Sequence[str]) -> list[str]:
             n += 1
             free = f"{base}-{n}.html"
         taken.add(free.casefold())
-        found.append(free)
-    return found
+        files.append(free)
+    return files
 
 
 def sheet(grade: Grade, assignment: Assignment) -> str:
@@ -80,14 +80,15 @@ def class_page(
 def class_parts(grades: Sequence[Grade]) -> list[Part]:
     """Give what the class made of each exercise, the hardest first; at the
     end stand those that a person has not read to the end."""
-    made, found = mistakes(grades), []
-    for place, own in enumerate(zip(*(each.marks for each in grades))):
-        points = [one.points for one in own if one.points is not None]
-        share = mean(points) / own[0].most if len(points) == len(own) else 2
+    students, parts = mistakes(grades), []
+    for place, marks in enumerate(zip(*(each.marks for each in grades))):
+        points = [mark.points for mark in marks if mark.points is not None]
+        read = len(points) == len(marks)
+        share = mean(points) / marks[0].most if read else 2
         shown = f"{mean(points):.1f}" if share < 2 else "–"
-        part = Part(place, own[0], shown, made[own[0].exercise])
-        found.append((share, part))
-    return [part for _, part in sorted(found, key=lambda each: each[0])]
+        part = Part(place, marks[0], shown, students[marks[0].exercise])
+        parts.append((share, part))
+    return [part for _, part in sorted(parts, key=lambda each: each[0])]
 
 
 def class_lines(
@@ -99,8 +100,8 @@ def class_lines(
     who = (f"{each.submission.name} {each.total:g}" for each in lowest)
     yield f"lowest: {', '.join(who)}"
     for part in class_parts(grades):
-        one = part.mark
-        yield f"{one.exercise}: mean {part.average} of {one.most:g}"
+        mark = part.mark
+        yield f"{mark.exercise}: mean {part.average} of {mark.most:g}"
         for mistake, names in part.made.items():
             bar = "█" * min(len(names), 30)
             yield f"  {len(names):3} {bar} {mistake}"
@@ -124,17 +125,17 @@ def reading_page(
     """Write all explanations, question by question, in the order of the rows
     of `file`, into which their points are typed."""
     questions = []
-    for own in zip(*(each.marks for each in grades)):
-        asked, answers, without = exercise(own[0].exercise), {}, []
-        for each, mark in zip(grades, own):
+    for marks in zip(*(each.marks for each in grades)):
+        asked, answers, without = exercise(marks[0].exercise), {}, []
+        for each, mark in zip(grades, marks):
             name = each.submission.name
-            if found := typed.get((safe(name), asked.name)):
-                answers[found.row] = name, mark
+            if typed_mark := typed.get((safe(name), asked.name)):
+                answers[typed_mark.row] = name, mark
             else:
                 without.append(name)
         if asked.rubric:
             text = markdown_html(statement(asked))
-            questions.append((own[0], text, answers, without))
+            questions.append((marks[0], text, answers, without))
     page = TEMPLATES.get_template(TO_READ)
     return page.render(assignment=assignment, file=file, questions=questions)
 

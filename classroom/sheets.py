@@ -84,11 +84,11 @@ def gradebook(
     names = [*assignment.points]
     head = list(roster[0]) if roster else list(HEADERS)
     left = {each.submission.name: each for each in grades}
-    own = owners([*left], roster)
+    owner_of = owners([*left], roster)
     rows = []
     for number, row in enumerate(roster[1:], 1):
         blank = [""] * (len(head) - len(row))
-        each = left.pop(own[number]) if number in own else None
+        each = left.pop(owner_of[number]) if number in owner_of else None
         rows.append([*row, *blank, *points_of(each, names)])
     for name, each in left.items():
         identity = [safe(name), *[""] * (len(head) - 1)]
@@ -116,11 +116,11 @@ def diagnoses(grades: Iterable[Grade]) -> list[Sequence[str]]:
     """List a row for each student and exercise."""
     rows: list[Sequence[str]] = [DIAGNOSES]
     for each in grades:
-        for one in each.marks:
-            student, verdict = safe(each.submission.name), one.verdict
-            points = points_text(one.points), f"{one.most:g}"
+        for mark in each.marks:
+            student, verdict = safe(each.submission.name), mark.verdict
+            points = points_text(mark.points), f"{mark.most:g}"
             what = safe("; ".join(verdict.mistakes)), safe(verdict.text)
-            rows.append((student, one.exercise, *points, *what))
+            rows.append((student, mark.exercise, *points, *what))
     return rows
 
 
@@ -137,7 +137,7 @@ def typed_marks(file: Path, assignment: Assignment) -> TypedMarks:
     """Read what a person typed: a CSV with Student, exercise, points, which
     may be empty, and comment; nothing, where there is no file yet. Raises
     ValueError for a row that cannot be."""
-    found: dict[tuple[str, str], TypedMark] = {}
+    typed: dict[tuple[str, str], TypedMark] = {}
     head, *rows = read_rows(file) if file.exists() else [[]]
     for number, row in enumerate(rows, 2):
         cells = dict(zip(map(str.casefold, head), map(str.strip, row)))
@@ -145,7 +145,7 @@ def typed_marks(file: Path, assignment: Assignment) -> TypedMarks:
             key = cells["student"], cells["exercise"]
             text, most = cells["points"], assignment.points[key[1]]
             points = float(text.replace(",", ".")) if text else None
-            if key in found or not 0 <= (points or 0) <= most:
+            if key in typed or not 0 <= (points or 0) <= most:
                 raise ValueError
         except (KeyError, ValueError) as error:
             if not any(row):
@@ -156,23 +156,23 @@ def typed_marks(file: Path, assignment: Assignment) -> TypedMarks:
                 "them: an exercise of the assignment, once for each student, "
                 "and a number from 0 to what it is worth, or nothing yet."
             ) from error
-        found[key] = TypedMark(number, points, cells.get("comment", ""))
-    return found
+        typed[key] = TypedMark(number, points, cells.get("comment", ""))
+    return typed
 
 
-def add_rows(file: Path, grades: Sequence[Grade], known: TypedMarks) -> None:
+def add_rows(file: Path, grades: Sequence[Grade], typed: TypedMarks) -> None:
     """Add a row for each explanation that has none, question by question,
     and the students of each in an order of its own. What stands there is
     not touched."""
     rows = []
-    for own in zip(*(each.marks for each in grades)):
+    for marks in zip(*(each.marks for each in grades)):
         new = [
-            (safe(each.submission.name), one.exercise, "", f"{one.most:g}")
-            for each, one in zip(grades, own)
-            if one.for_a_reader
+            (safe(each.submission.name), mark.exercise, "", f"{mark.most:g}")
+            for each, mark in zip(grades, marks)
+            if mark.for_a_reader
         ]
-        Random(own[0].exercise).shuffle(new)
-        rows += [row for row in new if row[:2] not in known]
+        Random(marks[0].exercise).shuffle(new)
+        rows += [row for row in new if row[:2] not in typed]
     if rows and not file.exists():
         write_rows(file, [MARKS])
     if rows:
@@ -196,11 +196,15 @@ def owners(names: Sequence[str], roster: Rows) -> dict[int, str]:
     has it."""
     head = [column.casefold() for column in roster[0]] if roster else []
     rows = [dict(zip(head, row)) for row in roster[1:]]
-    found = {
+    rows_of = {
         name: [n for n, row in enumerate(rows, 1) if belongs(name, row)]
         for name in names
     }
-    alone = {name: own[0] for name, own in found.items() if len(own) == 1}
+    alone = {
+        name: numbers[0]
+        for name, numbers in rows_of.items()
+        if len(numbers) == 1
+    }
     times = Counter(alone.values())
     return {row: name for name, row in alone.items() if times[row] == 1}
 
@@ -211,10 +215,10 @@ def belongs(name: str, row: Mapping[str, str]) -> bool:
     if canvas := CANVAS.fullmatch(name):
         return row.get("id") == canvas[1]
     moodle = MOODLE.fullmatch(name)
-    own = letters_of(moodle[1] if moodle else name)
+    letters = letters_of(moodle[1] if moodle else name)
     ids = () if moodle else IDS
-    known = {letters_of(row.get(column, "")) for column in ids}
-    return bool(own) and own in known.union(full_names(row))
+    ids_in_row = {letters_of(row.get(column, "")) for column in ids}
+    return bool(letters) and letters in ids_in_row.union(full_names(row))
 
 
 def full_names(row: Mapping[str, str]) -> Iterator[str]:

@@ -1,36 +1,13 @@
 """Homework as notebooks fetch it: what an answer is called with and what
 should come, and no code that could be pasted."""
 
-import gzip
-import json
-import tomllib
-import zipfile
-from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from classroom.exercise import (
-    FOLDERS,
-    HOMEWORK,
-    TRIALS,
-    Exercise,
-    exercises,
-    statement_files,
-    stored_homework,
-)
-from classroom.mistakes import Mistake
+from classroom.exercise import FOLDERS, TRIALS, Exercise, stored_homework
+from classroom.mistakes import form_of
 from classroom.trials import Trial, draw_trial
 from classroom.values import read_case, to_json
-
-FEW = 3  # sizes that each axis of a stored trial can have
-CANDIDATES = 6  # of which the smallest trial is stored
-# What a notebook knows of homework.
-KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
-KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
 
 
 @lru_cache(64)
@@ -54,87 +31,20 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
     return read_trial(exercise, stored[exercise.name])
 
 
-def pack_homework(folder: Path) -> list[Path]:
-    """Pack the tables of homework, and store a trial of each; list what was
-    written. Raises ValueError for a table that stands beside no notebook."""
-    tables = sorted(folder.glob("*.toml"))
-    known = {file.stem for file in statement_files()}
-    strange = [file.name for file in tables if file.stem not in known]
-    if strange or not tables:
-        raise ValueError(
-            f"{folder}: {', '.join(strange) or 'no table'}: each table has "
-            "the name of its notebook, such as 07_masks.toml."
-        )
-    texts = {table.name: table.read_text("utf8") for table in tables}
-    names = {name for text in texts.values() for name in tomllib.loads(text)}
-    homework = {n for n, x in exercises().items() if x.assignable and x.right}
-    if gone := sorted(homework - names):
-        raise ValueError(
-            f"{folder} has no table of {', '.join(gone)}: these would be "
-            f"lost. Unpack {FOLDERS[0] / HOMEWORK} into it first."
-        )
-    written = [FOLDERS[0] / HOMEWORK, FOLDERS[0] / TRIALS]
-    with zipfile.ZipFile(written[0], "w") as files:
-        for name, text in texts.items():
-            files.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
-    exercises.cache_clear()
-    find_trial.cache_clear()
-    written[1].write_bytes(homework_bytes())
-    return written
-
-
-def homework_bytes() -> bytes:
-    """Write what notebooks fetch of all homework: what is said of each
-    exercise, and the trial of seed 0."""
-    own = [each for each in exercises().values() if each.assignable]
-    told = {e.name: {key: getattr(e, key) for key in KEYS} for e in own}
-    coded = [x for x in own if not x.rubric and x.kind != "result"]
-    trials = {each.name: trial_json(small_trial(each)) for each in coded}
-    text = json.dumps({"exercises": told, "trials": trials})
-    return gzip.compress(text.encode(), mtime=0)
-
-
-def small_trial(exercise: Exercise) -> Trial:
-    """Draw some trials, and give the one with the fewest numbers, without
-    the probes."""
-    trials = (draw_trial(exercise, n, FEW) for n in range(CANDIDATES))
-    least = min(trials, key=numbers_in)
-    wanted = tuple(map(six_digits, least.wanted[: len(least.cases)]))
-    return replace(least, probes=(), wanted=wanted)
-
-
-def numbers_in(trial: Trial) -> int:
-    """Count the numbers that a trial's inputs and parameters have."""
-    values = [x for case in trial.cases for x in case.args]
-    values += [x for c in trial.cases for x in (c.state or {}).values()]
-    return sum(x.numel() for x in values if isinstance(x, Tensor))
-
-
-def six_digits(value: Any) -> Any:
-    """Round all numbers of a value: a judge allows for more than that."""
-    if isinstance(value, tuple):
-        return tuple(map(six_digits, value))
-    if not isinstance(value, Tensor) or not value.is_floating_point():
-        return value
-    numbers = [float(f"{x:.6g}") for x in value.flatten().tolist()]
-    return torch.tensor(numbers, dtype=value.dtype).view(value.shape)
-
-
 def trial_json(trial: Trial) -> dict[str, Any]:
     """Write a trial, without what its exercise says."""
+    forms = [form_of(value)[0] for value in trial.wanted]
+    sentences = [sentence for (sentence,), _ in trial.single]
     return {
         "cases": [to_json(case) for case in trial.cases],
         "wanted": [to_json(value) for value in trial.wanted],
-        "single": [*map(mistake_json, trial.single)],
-        "double": [*map(mistake_json, trial.double)],
+        "sentences": sentences,
+        "single": [[*map(print_json, x, forms)] for _, x in trial.single],
+        "double": [
+            [[*map(sentences.index, says)], [*map(print_json, x, forms)]]
+            for says, x in trial.double
+        ],
     }
-
-
-def mistake_json(mistake: Mistake) -> list[Any]:
-    """Write a mistake; six digits tell two of them apart."""
-    sentences, prints = mistake
-    short = [p and [p[0], [float(f"{x:.6g}") for x in p[1]]] for p in prints]
-    return [sentences, short]
 
 
 def read_trial(exercise: Exercise, data: dict[str, Any]) -> Trial:
@@ -142,10 +52,34 @@ def read_trial(exercise: Exercise, data: dict[str, Any]) -> Trial:
     cases, wanted = (
         tuple(map(read_case, data[key])) for key in ("cases", "wanted")
     )
-    single, double = (
-        tuple((tuple(says), tuple(prints)) for says, prints in data[key])
-        for key in ("single", "double")
+    forms = [form_of(value)[0] for value in wanted]
+    sentences = data["sentences"]
+    single = tuple(
+        ((sentence,), tuple(map(read_print, prints, forms)))
+        for sentence, prints in zip(sentences, data["single"])
     )
     trial = Trial(exercise, cases, (), wanted, single)
-    trial.double = double
+    trial.double = tuple(
+        (tuple(sentences[i] for i in says), tuple(map(read_print, x, forms)))
+        for says, x in data["double"]
+    )
     return trial
+
+
+def print_json(fingerprint: Any, right: str) -> list[Any] | None:
+    """Write a fingerprint: its form, if that is not the right one, and its
+    first sum with six digits. In all cases together that is enough to tell
+    two mistakes apart."""
+    if fingerprint is None:
+        return None
+    form, sums = fingerprint
+    digits = [float(f"{x:.6g}") for x in sums[:1]]
+    return ["" if form == right else form, *digits]
+
+
+def read_print(data: list[Any] | None, right: str) -> Any:
+    """Read a fingerprint."""
+    if data is None:
+        return None
+    form, *sums = data
+    return form or right, tuple(sums)

@@ -49,16 +49,16 @@ def submissions(folder: Path, answers: Iterable[str] = ()) -> list[Submission]:
             f"{folder} is no folder: give the one with the "
             "students' notebooks in it."
         )
-    found = [
+    loaded = [
         load_submission(printable_name(name), files, answers)
         for name, files in by_student(folder)
     ]
-    if not found:
+    if not loaded:
         raise ValueError(
             f"{folder} has no submission: give the folder with "
             "the students' notebooks in it."
         )
-    return found
+    return loaded
 
 
 def printable_name(name: str) -> str:
@@ -90,14 +90,16 @@ def code_files(folder: Path) -> list[Path]:
     """List what can be read in a folder: notebooks before files of Python,
     and what lies deeper after the rest."""
     inside = [path.relative_to(folder) for path in folder.rglob("*")]
-    own = [
+    files = [
         path
         for path in inside
         if path.suffix.lower() in SUFFIXES
         and not any(x.startswith((".", "__MACOSX")) for x in path.parts)
     ]
-    own.sort(key=lambda x: (SUFFIXES.index(x.suffix.lower()), len(x.parts), x))
-    return [folder / path for path in own]
+    files.sort(
+        key=lambda f: (SUFFIXES.index(f.suffix.lower()), len(f.parts), f)
+    )
+    return [folder / path for path in files]
 
 
 def load_submission(
@@ -107,10 +109,10 @@ def load_submission(
     of Python; whatever is in it, there is a submission."""
     if not files:
         return Submission(name, wrong="there is no notebook in the folder")
-    found = {file: cells_or_fault(file) for file in files[:MOST]}
-    cells = {f: x for f, x in found.items() if not isinstance(x, str)}
+    read = {file: cells_or_fault(file) for file in files[:MOST]}
+    cells = {f: x for f, x in read.items() if not isinstance(x, str)}
     if not cells:
-        return Submission(name, wrong=str(found[files[0]]))
+        return Submission(name, wrong=str(read[files[0]]))
     asked = {*answers}
     best = max(cells, key=lambda file: rank(file, cells[file], asked))
     modules = tuple(
@@ -121,8 +123,8 @@ def load_submission(
         if len(cells[file][0]) <= LONGEST_MODULE
     )
     note = f"of {len(files)} files, {best.name} was graded"
-    if own := rank(best, cells[best], asked)[1]:
-        note += f": it names {own} of {len(asked)} answers"
+    if named := rank(best, cells[best], asked)[1]:
+        note += f": it names {named} of {len(asked)} answers"
     return Submission(name, cells[best], note * (len(files) > 1), modules)
 
 
@@ -133,8 +135,8 @@ def rank(
     text, notebook = "\n".join(cells), file.suffix.lower() == ".ipynb"
     named = {*FIRST_NAME.findall(text)}
     named.update(*map(re.compile(r"\w+").findall, IMPORT_LINE.findall(text)))
-    own = len(answers & named)
-    return notebook and own > 0, own, notebook, len(text)
+    count = len(answers & named)
+    return notebook and count > 0, count, notebook, len(text)
 
 
 def cells_or_fault(file: Path) -> tuple[str, ...] | str:
@@ -160,11 +162,9 @@ def read_cells(file: Path) -> tuple[str, ...]:
         if "\0" in text:
             raise ValueError(f"{file} is no text")
         return (COLAB.sub(lambda x: re.sub("(?m)^# ?", "", x[0]), text),)
-    notebook = json.loads(text)
     return tuple(
-        plain_lines("".join(cell.get("source") or cell.get("input") or ""))
-        for sheet in notebook.get("worksheets", [notebook])  # of format 3
-        for cell in sheet["cells"]
+        plain_lines("".join(cell.get("source") or ""))
+        for cell in json.loads(text)["cells"]
         if cell["cell_type"] == "code"
     )
 

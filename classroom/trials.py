@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from classroom import stubs
-from classroom.cases import LONG_PRIMES, Case, Draw
+from classroom.cases import Case, Draw
 from classroom.dependence import probes
 from classroom.exercise import Exercise
 from classroom.mistakes import (
@@ -74,15 +74,13 @@ class Trial:
 
 
 @lru_cache(64)
-def draw_trial(
-    exercise: Exercise, seed: int | str, few: int = len(LONG_PRIMES)
-) -> Trial:
+def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
     """Draw the trial of a seed, again and again until no size and no number
     is the same in all ordinary cases, and each mistake shows.
 
     Raises ValueError where an exercise never gets there.
     """
-    draw = Draw(f"{exercise.name} {seed}", few)
+    draw = Draw(f"{exercise.name} {seed}")
     faults: Counter[str] = Counter()
     for _ in range(DRAWS if exercise.inputs else 1):
         cases = tuple(drawn_cases(exercise, draw))

@@ -1,6 +1,7 @@
 """Our packages, where each stands, the archives that notebooks fetch, and the
 reader's own Transformer to download."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -41,6 +42,11 @@ WITH_ROOMS = "tformer_lite", "shapewatch"
 # What stands beside a package's code for those who build or read it.
 NO_CODE = {"README.md", "LICENSE", "pyproject.toml", "hatch_build.py"}
 NO_PART = {"__pycache__", ".ipynb_checkpoints"}
+# What `check` needs of a notebook with exercises, which the reader has.
+NEEDED = re.compile(
+    r"^## [^\n]*\n|^```\{code-cell\}.*?^```\n|<summary>A solution.*?^```\n",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def package_files(package: str) -> dict[str, Path]:
@@ -62,7 +68,7 @@ def exercise_files() -> dict[str, Path]:
         f"classroom/exercises/{file.name}": file
         for folder in ("exercises", "assignments")
         for file in sorted((ROOT / "chapters" / folder).glob("*.*"))
-        if file.suffix in {".md", ".toml", ".gz"}
+        if file.suffix in {".md", ".toml", ".xz"}
     }
 
 
@@ -72,8 +78,16 @@ def write_archives(folder: Path) -> list[Path]:
         every = [file for x in packages for file in package_files(x).items()]
         if "pictures" in packages:
             every.append((ONE_FILE.name, ONE_FILE))
-        zip_up({x: f.read_bytes() for x, f in every}, folder / name)
+        zip_up({x: needed_bytes(f) for x, f in every}, folder / name)
     return [folder / name for name in ARCHIVES]
+
+
+def needed_bytes(file: Path) -> bytes:
+    """Read a file; of a statement of exercises its headings, its code and its
+    solutions."""
+    if file.suffix == ".md" and file.parents[1] == ROOT / "chapters":
+        return "".join(NEEDED.findall(file.read_text("utf8"))).encode()
+    return file.read_bytes()
 
 
 def copy_downloads(folder: Path) -> None:
@@ -87,7 +101,7 @@ def zip_up(contents: dict[str, bytes], target: Path) -> None:
     zip."""
     with ZipFile(target, "w") as packed:
         for name, content in contents.items():
-            packed.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+            packed.writestr(ZipInfo(name), content, ZIP_DEFLATED, 9)
 
 
 if __name__ == "__main__":

@@ -92,11 +92,9 @@ def test_what_a_notebook_imports_of_ours_is_in_its_archive(chapter):
 
 
 def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
-    """A megabyte at most, with what git knows of the packages; of exercises
-    another one, since homework is inputs and outputs in the place of code."""
+    """Less than a megabyte, with what git knows of the packages."""
     for file in packages.write_archives(tmp_path):
-        most = 2e6 if file.name == "exercises.zip" else 1e6
-        assert file.stat().st_size <= most
+        assert file.stat().st_size < 1e6
         wanted = set()
         for package in packages.ARCHIVES[file.name]:
             above = packages.PACKAGES[package]
@@ -114,7 +112,7 @@ def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
             wanted |= {
                 f"classroom/exercises/{f.name}"
                 for f in own
-                if f.suffix in {".md", ".toml", ".gz"}
+                if f.suffix in {".md", ".toml", ".xz"}
             }
         with zipfile.ZipFile(file) as archive:
             assert set(archive.namelist()) == wanted

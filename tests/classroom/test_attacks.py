@@ -43,11 +43,8 @@ def sandbox():
 @pytest.mark.full
 def test_every_right_answer_is_right_in_the_sandbox_too():
     """Each in a cell of its own; solutions use what their notebook imports."""
-    right = {
-        a.exercise: a.code
-        for a in [*written_answers(), *solutions()]
-        if a.right
-    }
+    answers = [*written_answers(), *solutions()]
+    right = {each.exercise: each.code for each in answers if each.right}
     coded = [
         name
         for name, each in exercises().items()
@@ -105,62 +102,39 @@ def test_what_ipython_reads_and_python_too_does_no_harm(cell, sandbox):
     assert done.total == MOST
 
 
-@pytest.mark.slow
-def test_what_is_outside_is_neither_seen_nor_changed(sandbox, tmp_path):
-    secret = tmp_path / "secret"
-    secret.write_text("kept")
-    outside = "tests", "chapters", "chapters/exercises", "book"
-    places = [str(secret), *(str(ROOT / name) for name in outside)]
-    assert all(map(os.path.exists, places))
-    places.append(str(ROOT / ".git"))  # an unpacked sdist has none
-    server = socket.create_server(("127.0.0.1", 0))
-    spy = f"""
+# Each cell would fail, and so be named, if it got what it is after. The first
+# looks for what lies outside, the second for what the repository has beside
+# our packages (and Python, in an environment inside it), the third for
+# exercises.
+OUTSIDE = """
 import os, socket
-found = [p for p in {places} if os.path.exists(p)]
-if found: raise RuntimeError(f"seen: {{found}}")
-for place in ({str(tmp_path)!r}, {str(ROOT)!r}, os.path.expanduser("~root")):
+found = [p for p in PLACES if os.path.exists(p)]
+if found: raise RuntimeError(f"seen: {found}")
+for place in (FOLDER, ROOT, os.path.expanduser("~root")):
     try:
         open(place + "/left_behind", "w").write("x")
         raise RuntimeError("written: " + place)
     except OSError:
         pass
 try:
-    socket.create_connection({server.getsockname()}, timeout=2)
+    socket.create_connection(SERVER, timeout=2)
     raise RuntimeError("a network")
 except OSError:
     pass
 """
-    with server:
-        done = grade(Submission("spy", (spy, HONEST)), WEEK, sandbox)
-    assert done.notes == ()
-    assert done.total == MOST
-    assert secret.read_text() == "kept"
-    assert not (ROOT / "left_behind").exists()
-
-
-@pytest.mark.slow
-def test_of_the_repository_our_packages_alone_are_there(sandbox):
-    """And Python, where it is a virtual environment in the repository."""
-    look = f"""
+REPOSITORY = """
 import os, sys
-there = {{*os.listdir({str(ROOT)!r})}}
-python = os.path.relpath(sys.prefix, {str(ROOT)!r}).split("/")[0]
-assert there - {{python}} == {{"shapewatch", "tformer_lite", "classroom"}}
+there = {*os.listdir(ROOT)}
+python = os.path.relpath(sys.prefix, ROOT).split("/")[0]
+assert there - {python} == {"shapewatch", "tformer_lite", "classroom"}
 for name in there:
     try:
-        open(os.path.join({str(ROOT)!r}, name, "left_behind"), "w").close()
+        open(os.path.join(ROOT, name, "left_behind"), "w").close()
         raise RuntimeError("written: " + name)
     except OSError:
         pass
 """
-    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
-    assert done.notes == ()
-    assert not [*ROOT.glob("*/left_behind")]
-
-
-@pytest.mark.slow
-def test_the_exercises_cannot_be_read_where_a_student_s_code_runs(sandbox):
-    look = """
+SHELVES = """
 import pathlib, classroom
 home = pathlib.Path(classroom.__file__).parents[1]
 for shelf in home / "classroom/exercises", home / "chapters/exercises":
@@ -168,8 +142,28 @@ for shelf in home / "classroom/exercises", home / "chapters/exercises":
 from classroom.exercise import exercises
 assert exercises() == {}
 """
-    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
+
+
+@pytest.mark.slow
+def test_a_student_s_code_sees_our_packages_without_exercises_and_no_more(
+    sandbox, tmp_path
+):
+    secret = tmp_path / "secret"
+    secret.write_text("kept")
+    outside = "tests", "chapters", "chapters/exercises", "book"
+    places = [str(secret), *(str(ROOT / name) for name in outside)]
+    assert all(map(os.path.exists, places))
+    places.append(str(ROOT / ".git"))  # an unpacked sdist has none
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        names = {"PLACES": places, "FOLDER": str(tmp_path), "ROOT": str(ROOT)}
+        names["SERVER"] = server.getsockname()
+        told = "\n".join(f"{name} = {x!r}" for name, x in names.items())
+        cells = (told, OUTSIDE, REPOSITORY, SHELVES, HONEST)
+        done = grade(Submission("spy", cells), WEEK, sandbox)
     assert done.notes == ()
+    assert done.total == MOST
+    assert secret.read_text() == "kept"
+    assert not [*ROOT.glob("left_behind"), *ROOT.glob("*/left_behind")]
 
 
 @pytest.mark.full

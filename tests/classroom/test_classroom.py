@@ -83,15 +83,6 @@ def test_grading_again_says_whose_points_have_changed(week, capsys):
     assert "no total has changed" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_points_given_by_hand_stand_in_the_place_of_others(week):
-    marks = "Student,exercise,points\nasha,alibi_bias,3.5\n"
-    (week / "marks.csv").write_text(marks, "utf8")
-    words = ["submissions", TRUST, "--marks", "marks.csv"]
-    assert main(["grade", *words]) == 0
-    assert grades(week)["asha"]["Exercises"] == "7.5"
-
-
 def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
     for words, says in {
         "assign dealtout": "near are dealt_out",
@@ -105,12 +96,13 @@ def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
         "gradescope --assignment no.json": "no.json",
     }.items():
         assert says in refused(capsys, words)
-    (week / "marks.csv").write_text("Student,exercise\nasha,alibi_bias\n")
-    words = f"grade submissions {TRUST} --marks marks.csv"
+    marks = week / "grades-marks.csv"
+    marks.write_text("Student,exercise\nasha,alibi_bias\n")
+    words = f"grade submissions {TRUST}"
     assert "a row needs Student" in refused(capsys, words)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_explanations_are_read_by_running_the_same_command_twice(week, capsys):
     assert main(["assign", "why_columns", "--points", "5"]) == 0
     hand_in(week, "asha", 'why_columns = "Nobody attends to it."')

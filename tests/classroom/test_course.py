@@ -77,6 +77,7 @@ def test_a_reference_run_has_all_points_that_a_program_gives(name):
         assert points == (None if exercise(part).rubric else most), part
 
 
+@pytest.mark.slow
 def test_the_file_that_the_chapters_build_passes_no_part():
     same = {
         "build_padding": my_transformer.padding_mask,
@@ -99,6 +100,7 @@ def test_the_file_that_the_chapters_build_passes_no_part():
 # --- Bug hunt -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hunt_gives_a_third_for_each_mended_bug_and_names_none():
     trios = [*product(*bugs_by_shelf())]
     for bugs in random.Random(0).sample(trios, 4):

@@ -5,18 +5,8 @@ import json
 import pytest
 import torch
 
-from classroom.evidence import equal
-from classroom.exercise import exercise, exercises
-from classroom.mistakes import answer_of, value_of
-from classroom.trials import draw_trial
-from classroom.values import from_json, plain_value, read_case, to_json
+from classroom.values import from_json, plain_value, to_json
 from tests.helpers.small_exercises import Odd
-
-CODED = [
-    name
-    for name, each in exercises().items()
-    if not each.rubric and each.kind != "result"
-]
 
 
 @pytest.mark.parametrize(
@@ -61,14 +51,3 @@ def test_a_value_that_is_sent_comes_back_the_same(value):
 def test_what_was_forged_is_not_read(data):
     with pytest.raises(ValueError, match="no (value|tensor)"):
         from_json(data)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", CODED)
-def test_a_case_that_is_sent_asks_the_same(name):
-    each = exercise(name)
-    trial, answer = draw_trial(each, "sent"), answer_of(each)
-    for case, wanted in zip(trial.cases, trial.wanted):
-        sent = read_case(json.loads(json.dumps(to_json(case))))
-        assert sent.sizes == case.sizes
-        assert equal(value_of(answer, sent), wanted, each.tolerance)

@@ -11,7 +11,8 @@ from classroom.exercise import CHAPTERS, TRIALS, exercises, stored_homework
 from classroom.judging import known_mistakes, trial_verdict
 from classroom.mistakes import answer_of
 from classroom.outcomes import run_on_cases
-from classroom.stored import KEYS, read_trial, small_trial
+from classroom.packing import KEYS, small_trial
+from classroom.stored import read_trial
 from tests.helpers.answers import answers_to
 from tests.helpers.project import run
 
@@ -25,9 +26,11 @@ each_homework = pytest.mark.parametrize("name", CODED)
 STORED = stored_homework(CHAPTERS / "exercises" / TRIALS)
 JUDGE = """\
 import json
-from classroom.exercise import exercise
+from classroom.exercise import exercise, exercises
 from classroom.judging import try_answer
 from classroom.mistakes import HEAD
+practice = [x for x in exercises().values() if not x.assignable]
+print(json.dumps([[x.name, x.title, x.right, x.names] for x in practice]))
 for name, code in json.load(open("answers.json")):
     each = exercise(name)
     assert not each.right and not each.edits and not each.draw
@@ -89,7 +92,12 @@ def test_the_package_judges_homework_and_has_no_code_of_it(tmp_path):
     job = json.dumps([(answer.exercise, answer.code) for answer in answers])
     (here / "answers.json").write_text(job, "utf8")
     done = run(here, sys.executable, "-c", JUDGE)
-    *said, refused = map(json.loads, done.stdout.splitlines())
+    practice, *said, refused = map(json.loads, done.stdout.splitlines())
+    assert practice == [
+        [each.name, each.title, each.right, each.names]
+        for each in exercises().values()
+        if not each.assignable
+    ]
     assert len(said) == len(answers), done.stderr
     for answer, text in zip(answers, said):
         assert text.startswith("✓" if answer.right else "✗"), text

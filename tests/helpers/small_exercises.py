@@ -5,6 +5,10 @@ import math
 from classroom.exercise import Exercise, exercise
 
 SPLIT = exercise("dealt_out")
+SPLIT_CODE = """\
+def dealt_out(x, n_heads):
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+"""
 
 
 def right_split(x, n):

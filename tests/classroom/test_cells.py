@@ -1,7 +1,22 @@
-"""Cells as notebooks have them, each with a right answer, NAME, which adds 1
-to what it is given; and files in which a notebook may come."""
+"""Cells as notebooks have them: a right answer in them counts.
 
-import json
+In the tables, NAME is a right answer: it adds 1 to what it is given.
+"""
+
+import ast
+import sys
+
+import pytest
+
+from classroom.assignment import Assignment
+from classroom.cases import Case
+from classroom.cells import statements
+from classroom.grading import grade
+from classroom.job import BELOW
+from classroom.sandbox import Sandbox
+from classroom.submissions import LINES, Submission
+from classroom.values import to_json
+from tests.helpers.small_exercises import SPLIT_CODE
 
 # Takes away what a grader may not have, whether it is here or not.
 HIDE = """
@@ -110,26 +125,108 @@ FOREIGN = {
 }
 
 
-def notebook(*cells: str, as_list: bool = False) -> dict:
-    """A notebook of format 4, with a cell of text before each of code."""
-    found = []
-    for cell in cells:
-        source = cell.splitlines(True) if as_list else cell
-        found.append({"cell_type": "markdown", "source": "# def NAME"})
-        found.append({"cell_type": "code", "source": source, "outputs": []})
-    return {"cells": found, "nbformat": 4, "nbformat_minor": 5}
+def job_of(cells, seconds: float = 30, **more):
+    """Run cells, NAME being answer_0 and so on, and give what came."""
+    named = [cell.replace("NAME", f"answer_{i}") for i, cell in cells]
+    case = to_json(Case((1,)))
+    cases = {f"answer_{i}": [case] for i, _ in cells}
+    job = {"cells": [HIDE, *named], "cases": cases, "modules": []}
+    job |= {"skip": [], "last": False} | more
+    return Sandbox(trusted=True).run(job, seconds)
 
 
-def worksheets(*cells: str) -> dict:
-    """A notebook of format 3."""
-    found = [{"cell_type": "heading", "level": 1, "source": ["def NAME"]}]
-    found += [
-        {"cell_type": "code", "language": "python", "input": [cell]}
-        for cell in cells
-    ]
-    return {"worksheets": [{"cells": found}], "nbformat": 3}
+@pytest.fixture(scope="module")
+def run():
+    """All cells of the tables, run together: many need torch, once."""
+    cells = [*READ.values(), *(cell for _, cell in LEFT_OUT.values())]
+    cells += FOREIGN.values()
+    cells[0] = "import torch\n" + cells[0]
+    return job_of([*enumerate(cells)])
 
 
-def source_text(data: dict) -> str:
-    """A notebook as Jupyter writes it."""
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+def adds_one(run, number: int) -> bool:
+    came = run.came[f"answer_{number}"]
+    return came is not None and came[0][0] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READ)
+def test_an_answer_counts_in_a_cell_as_notebooks_have_it(name, run):
+    number = [*READ].index(name)
+    errors = {n: x for n, x in run.errors.items() if n // LINES == number + 1}
+    assert errors == {}
+    assert adds_one(run, number), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_fails_is_left_out_and_named_and_the_answer_counts(name, run):
+    number = len(READ) + [*LEFT_OUT].index(name)
+    lines = [n % LINES for n in run.errors if n // LINES == number + 1]
+    assert lines == [LEFT_OUT[name][0]]
+    assert adds_one(run, number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FOREIGN)
+def test_the_body_of_another_language_is_left_out(name, run):
+    number = len(READ) + len(LEFT_OUT) + [*FOREIGN].index(name)
+    assert run.came[f"answer_{number}"] is None
+    assert not [n for n in run.errors if n // LINES == number + 1]
+
+
+@pytest.mark.full
+def test_when_a_cell_s_time_is_up_only_what_defines_something_runs():
+    cell = "MORE = 1\nwhile True: pass\nTWO = 2\nprint(no_such_name)\n"
+    cell += "while True: pass\n" + ANSWER
+    run = job_of([(0, cell)], seconds=6)
+    assert [n % LINES for n in run.errors] == [2]
+    assert run.errors[LINES + 2].endswith(BELOW)
+    assert adds_one(run, 0)
+
+
+@pytest.mark.full
+def test_a_last_line_that_takes_too_long_is_said_to_and_no_more():
+    run = job_of([(0, f"{ANSWER}while True: pass")], seconds=3)
+    assert [*run.errors] == [LINES + 3]
+    assert BELOW not in run.errors[LINES + 3]
+    assert adds_one(run, 0)
+
+
+@pytest.mark.full
+def test_the_last_run_has_only_what_defines_an_answer_or_imports():
+    ends = "import os\nos._exit(1)\nx = os._exit(1)\n"
+    uses = ANSWER.replace("1", "MORE")
+    cells = [ends, f"MORE = 1\nfor i in 1, 2: os._exit(1)\n{uses}"]
+    cells += ["other = 3\nNAME: object = lambda x: x + 1\nos._exit(1)"]
+    run = job_of([*enumerate(cells)], last=True)
+    assert (run.errors, run.stopped) == ({}, "")
+    assert run.came["answer_0"] is None
+    assert adds_one(run, 1)
+    assert adds_one(run, 2)
+
+
+@pytest.mark.full
+def test_what_ends_the_process_is_left_out_alone_and_its_cell_runs():
+    week = Assignment("Week", "autumn", {"dealt_out": 10})
+    cell = f"import os\nos.kill(os.getpid(), 9)\n{SPLIT_CODE}"
+    done = grade(Submission("x", (cell,)), week, Sandbox(trusted=True))
+    assert done.total == 10
+    says = "code cell 1, line 2 was left out: it ended the process"
+    assert done.notes == (says,)
+
+
+def test_cells_are_read_as_ipython_reads_them():
+    """Where it can be imported; but %time is not only timed here."""
+    ipython = pytest.importorskip("IPython.core.inputtransformer2")
+    transform = ipython.TransformerManager().transform_cell
+    for name, cell in READ.items():
+        if "%time" in cell or (sys.version_info < (3, 12) and "3.12" in name):
+            continue
+        own = [x for _, x in statements(cell)]
+        theirs = ast.parse(transform(cell)).body
+        assert len(own) == len(theirs), name
+        for mine, other in zip(own, theirs):
+            text = ast.unparse(other)
+            if "get_ipython()" not in text or "get_ipython" in cell:
+                assert ast.unparse(mine) == text
