@@ -53,10 +53,10 @@ MODEL = """\
 @cache
 def models() -> dict[str, dict[str, Any]]:
     """Read what was measured, by year, the book's own model first."""
-    found = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
-    found[OURS] = {"name": OUR_NAME} | found[OURS]
-    years = {name: data.get("year", 0) for name, data in found.items()}
-    return {name: found[name] for name in sorted(found, key=years.get)}
+    cards = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
+    cards[OURS] = {"name": OUR_NAME} | cards[OURS]
+    years = {name: data.get("year", 0) for name, data in cards.items()}
+    return {name: cards[name] for name in sorted(cards, key=years.get)}
 
 
 @cache
@@ -71,9 +71,9 @@ def headings(page: str) -> dict[str, str]:
     """Read the headings of a page, and what folds, by their anchors."""
     text = (ROOT / f"{page}.md").read_text("utf8")
     return {
-        found["id"] or nodes.make_id(found["head"]): found["head"]
-        or found["summary"]
-        for found in TITLE_LINE.finditer(text)
+        title["id"] or nodes.make_id(title["head"]): title["head"]
+        or title["summary"]
+        for title in TITLE_LINE.finditer(text)
     }
 
 
@@ -100,12 +100,12 @@ def target_html(target: str, uri: Callable[[str], str]) -> str:
 def costs_of(data: dict[str, Any], name: str) -> str:
     """Give the number in a row of a card, or in several: what the cache keeps
     of a word written, and of one read."""
-    found = [
+    costs = [
         text.split(" ")[0] + head.removeprefix(name)
         for head, text in data["rows"]
         if head in (name, f"{name} written", f"{name} read")
     ]
-    return ", ".join(found) or "none"
+    return ", ".join(costs) or "none"
 
 
 def keys_of(data: dict[str, Any]) -> str:
@@ -164,30 +164,30 @@ def section(
 ) -> nodes.section:
     """Make the section of a model: where it is from, and its card."""
     place, title = place_of(name), data["name"]
-    found = nodes.section(ids=[place], names=[place])
-    found += nodes.title("", title)
-    found += nodes.raw("", model_html(name, data, uri), format="html")
-    return found
+    node = nodes.section(ids=[place], names=[place])
+    node += nodes.title("", title)
+    node += nodes.raw("", model_html(name, data, uri), format="html")
+    return node
 
 
 def model_html(
     name: str, data: dict[str, Any], uri: Callable[[str], str]
 ) -> str:
     """Write what a section says of its model."""
-    parts, own = data["parts"], models()[OURS]["parts"]
-    said = {
+    parts, our_parts = data["parts"], models()[OURS]["parts"]
+    links = {
         part: ". ".join(
             target_html(target, uri)
             for target in targets(part, parts.get(part, "none"))
         )
-        for part in {**own, **parts}
+        for part in {**our_parts, **parts}
     }
     tree = TREE_MARKS.sub("", data["tree"])
     shown = data | {"rows": with_published(data), "tree": tree}
     return MODEL.format(
         kind=data["class"],
         news=escape(data.get("news", "")),
-        card=card_html(shown, said, own),
+        card=card_html(shown, links, our_parts),
         preset=name if name != OURS else "tiny_translator",
         place=f"{OURS},{place_of(name)}",
         **origin(data, uri),

@@ -22,11 +22,11 @@ SQUARE = re.compile(r'd="M(\d+) (\d+)h\S+" opacity="([\d.]+)"')
 
 def place_of_card(app: Sphinx, page: str, title: str) -> str:
     """Draw the card of a page, and tell its place on the site."""
-    found = list(figures_of(Path(app.srcdir, f"{page}.ipynb")))
+    figures = figures_of(Path(app.srcdir, f"{page}.ipynb"))
     place = f"_static/cards/{page.replace('/', '-')}.png"
     file = Path(app.outdir, place)
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure = max(found, key=area_on_card, default=None)
+    figure = max(figures, key=area_on_card, default=None)
     card(title, app.config.html_title, figure).save(file, optimize=True)
     return place
 
@@ -53,22 +53,23 @@ def card(
 ) -> Image.Image:
     """Write a page's title below the book's, and a figure below that; where
     there is none, the emblem once more, large."""
-    made = Image.new("RGB", SIZE, WHITE)
+    picture = Image.new("RGB", SIZE, WHITE)
     small = emblem(10)
-    made.paste(small, (MARGIN, MARGIN))
+    picture.paste(small, (MARGIN, MARGIN))
     if title != book:
-        write(made, book, (MARGIN + small.width + 20, MARGIN - 2), 30, GREY)
+        beside = MARGIN + small.width + 20, MARGIN - 2
+        write(picture, book, beside, 30, GREY)
     place = MARGIN, MARGIN + small.height + 14
-    write(made, title, place, 52, INK)
+    write(picture, title, place, 52, INK)
     below = figure or emblem(50)
     below = ImageOps.contain(below, ROOM, Image.Resampling.LANCZOS)
-    wide, high = ((room - own) // 2 for room, own in zip(ROOM, below.size))
-    made.paste(below, (MARGIN + wide, FIGURE_TOP + high))
-    return made
+    wide, high = ((room - size) // 2 for room, size in zip(ROOM, below.size))
+    picture.paste(below, (MARGIN + wide, FIGURE_TOP + high))
+    return picture
 
 
 def write(
-    made: Image.Image,
+    picture: Image.Image,
     text: str,
     place: tuple[int, int],
     size: int,
@@ -78,7 +79,7 @@ def write(
     font = ImageFont.truetype(LETTERS_FILE, size)
     while font.getlength(text) > SIZE[0] - MARGIN - place[0]:
         font = font.font_variant(size=font.size - 1)
-    ImageDraw.Draw(made).text(place, text, colour, font)
+    ImageDraw.Draw(picture).text(place, text, colour, font)
 
 
 @cache
@@ -86,7 +87,7 @@ def emblem(side: int) -> Image.Image:
     """Draw the book's emblem with squares of so many dots a side, as
     emblem.svg has them."""
     svg = LETTERS_FILE.with_name("emblem.svg").read_text("utf8")
-    squares = [map(float, found) for found in SQUARE.findall(svg)]
+    squares = [map(float, square) for square in SQUARE.findall(svg)]
     colour = re.search(r'fill="(#\w+)"', svg)[1]
     dots = Image.new("RGB", (5 * side, 4 * side), WHITE)
     for x, y, opacity in squares:

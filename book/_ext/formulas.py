@@ -32,11 +32,11 @@ def one_name(letters: re.Match) -> str:
 
 def formula_html(node: nodes.Element, display: str) -> str:
     """Write the formula of a node, and warn where one cannot be read."""
-    made = mathml(node.astext(), display)
-    if NOT_READ.search(made):
+    formula = mathml(node.astext(), display)
+    if NOT_READ.search(formula):
         log = logging.getLogger(__name__)
         log.warning("not a formula: %s", node.astext(), location=node)
-    return made
+    return formula
 
 
 def inline(self, node: nodes.math) -> None:

@@ -94,10 +94,9 @@ def light_page(page: str) -> str:
         page = page.replace(old, new)
     page = FILE_TAG.sub(loaded, page)
     first, end, rest = page.partition("</head>")
-    once = VIEWPORT.search(first)
-    if once:
+    if viewport := VIEWPORT.search(first):
         first = VIEWPORT.sub("", first)
-        first = first.replace(CHARSET, CHARSET + once[0], 1)
+        first = first.replace(CHARSET, CHARSET + viewport[0], 1)
     if static := STATIC_LINK.search(first):
         nepali = bool(NEPALI_TEXT.search(rest))
         names = ["Eczar"] + ["NotoSansDevanagari"] * nepali
@@ -122,14 +121,14 @@ def with_one_sheet(page: str, folder: Path) -> str:
     name = f"_static/{md5(text.encode()).hexdigest()[:8]}.css"
     (folder / root / name).write_text(text, "utf8")
     start = STYLE_SHEET.search(page).start()
-    one = f'<link rel="stylesheet" href="{root}{name}">\n'
-    return page[:start] + one + STYLE_SHEET.sub("", page[start:])
+    link = f'<link rel="stylesheet" href="{root}{name}">\n'
+    return page[:start] + link + STYLE_SHEET.sub("", page[start:])
 
 
 def sheet_text(sheet: Path) -> str:
     """Read a style sheet with those that it asks for."""
     text = sheet.read_text("utf8")
-    return IMPORT.sub(lambda found: sheet_text(sheet.parent / found[1]), text)
+    return IMPORT.sub(lambda rule: sheet_text(sheet.parent / rule[1]), text)
 
 
 def light_sheet(sheet: str, words: set[str]) -> str:
@@ -196,13 +195,13 @@ def with_icons(page: str, icons: dict[str, re.Match]) -> str:
 
     def draw(icon: re.Match) -> str:
         names = re.findall(r"\bfa-([\w-]+)", icon["class"])
-        found = next((icons[name] for name in names if name in icons), None)
-        if found is None:
+        drawing = next((icons[n] for n in names if n in icons), None)
+        if drawing is None:
             return f"<svg>{NO_ICON}{escape(icon['class'])}</svg>"
         return ICON_SVG.format(
             classes=ICON_KIND.sub("", icon["class"]).strip(),
             rest=re.sub(r'\s+title="[^"]*"', "", icon["rest"]),
-            **found.groupdict(),
+            **drawing.groupdict(),
         )
 
     return ICON_PLACE.sub(draw, page)
@@ -210,11 +209,11 @@ def with_icons(page: str, icons: dict[str, re.Match]) -> str:
 
 def icons_in(script: Path) -> dict[str, re.Match]:
     """Read the theme's icons; the solid ones come last in its script."""
-    found = {}
+    icons = {}
     for icon in ICON.finditer(script.read_text("utf8")):
         aliases = re.findall(r'"([a-z][^"]*)"', icon["aliases"])
-        found |= dict.fromkeys([icon["name"], *aliases], icon)
-    return found
+        icons |= dict.fromkeys([icon["name"], *aliases], icon)
+    return icons
 
 
 def lighten(app: Sphinx, error: Exception | None) -> None:

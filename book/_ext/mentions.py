@@ -41,10 +41,10 @@ def entries(app: Sphinx) -> dict[str, tuple[str, str]]:
 
 def link_mentions(app: Sphinx, page: nodes.document, docname: str) -> None:
     """Link the first mention of each name, on the page or in each entry."""
-    known = entries(app)
+    places = entries(app)
     for scope in list(page.findall(addnodes.desc)) or [page]:
-        own = {name.astext() for name in scope.findall(is_own)}
-        left = {name: known[name] for name in known.keys() - own}
+        own_names = {name.astext() for name in scope.findall(is_own)}
+        left = {name: places[name] for name in places.keys() - own_names}
         for code in list(scope.findall(nodes.literal)):
             name = code.astext().removesuffix("()")
             if name in left and not is_inside(code):
@@ -77,12 +77,12 @@ def link_imports(app: Sphinx, page: str, _template, context: dict, doctree):
     """Link the names that a page's cells import from the package."""
     if doctree is None:
         return
-    known = entries(app)
+    places = entries(app)
 
     def linked(name: re.Match) -> str:
-        if name[1] not in known:
+        if name[1] not in places:
             return name[0]
-        home, place = known[name[1]]
+        home, place = places[name[1]]
         url = app.builder.get_relative_uri(page, home)
         return f'<a class="name" href="{url}#{place}">{name[0]}</a>'
 

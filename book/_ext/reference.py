@@ -108,7 +108,7 @@ class Reference(Room):
 def method_entry(function: ast.FunctionDef) -> str:
     """Write a method or a property of a class."""
     text = markup(ast.get_docstring(function) or "")
-    decorators = [api.code_text(one) for one in function.decorator_list]
+    decorators = [api.code_text(name) for name in function.decorator_list]
     kind, head = "method", function.name + api.call_text(function)
     if "property" in decorators:
         kind, head = "property", function.name
@@ -130,8 +130,8 @@ def markup(docstring: str) -> str:
 def plain_text(text: str) -> str:
     """Escape what MyST would take for marks, and colour shapes."""
     text = MARKS.sub(r"\\\g<0>", text.replace(" -> ", " → "))
-    whole = '<span class="shape">{}</span>'
-    return SHAPE.sub(lambda shape: whole.format(axis_html(shape[0])), text)
+    span = '<span class="shape">{}</span>'
+    return SHAPE.sub(lambda shape: span.format(axis_html(shape[0])), text)
 
 
 def value_lines(entry: api.Entry) -> str:
@@ -140,13 +140,13 @@ def value_lines(entry: api.Entry) -> str:
     return "\n".join(lines[entry.node.lineno - 1 : entry.node.end_lineno])
 
 
-def settle(box: nodes.Element, known: dict[str, str]) -> None:
+def settle(box: nodes.Element, entries: dict[str, str]) -> None:
     """Lead types of ours to their entries; leave those of others as words."""
     for link in list(box.findall(addnodes.pending_xref)):
         target = link["reftarget"]
-        if target in known:
-            link["reftarget"] = known[target]
-        elif target not in known.values():
+        if target in entries:
+            link["reftarget"] = entries[target]
+        elif target not in entries.values():
             link.replace_self(link.children)
 
 

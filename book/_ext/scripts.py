@@ -109,12 +109,12 @@ class Script(NamedTuple):
         files = [FILES[name] for name in names + self.modules.split()]
         engine, both = (join_modules(x) for x in (files[: len(names)], files))
         write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-        known = (
-            f"const {name} = {write.encode(found)};\n"
-            for name, found in self.data().items()
+        constants = (
+            f"const {name} = {write.encode(value)};\n"
+            for name, value in self.data().items()
         )
-        whole = "".join(known) + engine + NO_PAGE + both[len(engine) :]
-        return f'(function script() {{\n"use strict";\n{whole}}})();\n'
+        code = "".join(constants) + engine + NO_PAGE + both[len(engine) :]
+        return f'(function script() {{\n"use strict";\n{code}}})();\n'
 
 
 ENGINE = "tensor parameters parts model translate sentences translator"

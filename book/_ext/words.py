@@ -55,8 +55,8 @@ class Exercises(SphinxDirective):
             title = f'<a href="{url}">Chapter {number}</a>'
             rows.append(f'<tr><th colspan="2">{title}</th></tr>')
             for name, about in group:
-                own = uri(self.env.docname, about["page"])
-                rows.append(exercise_row(name, about, own))
+                place = uri(self.env.docname, about["page"])
+                rows.append(exercise_row(name, about, place))
         table = f'<table class="exercises">{"".join(rows)}</table>'
         return [nodes.raw("", table, format="html")]
 

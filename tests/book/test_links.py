@@ -77,6 +77,7 @@ def test_an_address_of_ours_has_to_name_what_is_here(tmp_path, address, leads):
     assert links.arrives(address, one, pages, tmp_path) == leads
 
 
+@pytest.mark.full
 def test_readme_and_notebooks_are_looked_through_for_old_addresses(tmp_path):
     for file in "README.md", "pyproject.toml", "_config.yml":
         shutil.copy(ROOT / file, tmp_path)

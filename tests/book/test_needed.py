@@ -104,6 +104,7 @@ def test_what_is_left_out_has_no_weights():
         assert gone == {key for key in whole if part_of in key}
 
 
+@pytest.mark.full
 def test_written_without_a_cache_is_what_greedy_search_writes():
     model, src = trained_translator().model, part("test").src[::20]
     ids = greedy(model, src, SOS, EOS, tiny_translator.max_len)

@@ -4,13 +4,16 @@ import os
 import re
 import shlex
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import dropwhile
 
 import pytest
+import torch
 from prints import prints_of
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
-from tests.helpers import lesson
 from tests.helpers.project import ROOT, run
 from tformer_lite.example.shipped import book_text
 
@@ -53,7 +56,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
     if "NANOGPT" in os.environ:
         monkeypatch.syspath_prepend(os.environ["NANOGPT"])
     else:
-        monkeypatch.setitem(sys.modules, "model", lesson)
+        monkeypatch.setitem(sys.modules, "model", sys.modules[__name__])
     for block, said in prints_of((ROOT / page).read_text("utf8")):
         assert said in (block[2], None) or not block[2], block[1]
 
@@ -130,3 +133,119 @@ def test_every_other_command_names_what_is_there():
     typed = commands(*PAPERS)
     assert len(typed) > 10
     assert [fault for words in typed for fault in lacking(words)] == []
+
+
+# --- a stand-in for nanoGPT's model.py, written afresh: its modules have the
+# same names and are set up in the same order, so that a seed gives the same
+# weights. What a page prints of the one, it prints of the other.
+
+
+@dataclass
+class GPTConfig:
+    block_size: int = 1024
+    vocab_size: int = 50304
+    n_layer: int = 12
+    n_head: int = 12
+    n_embd: int = 768
+    dropout: float = 0.0
+    bias: bool = True
+
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        c = config.n_embd
+        self.c_attn = nn.Linear(c, 3 * c, bias=config.bias)
+        self.c_proj = nn.Linear(c, c, bias=config.bias)
+        self.attn_dropout = nn.Dropout(config.dropout)
+        self.resid_dropout = nn.Dropout(config.dropout)
+        self.heads = config.n_head
+
+    def forward(self, x: Tensor) -> Tensor:
+        b, t, c = x.shape
+        rows = self.c_attn(x).split(c, dim=2)
+        q, k, v = (
+            y.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+            for y in rows
+        )
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
+        joined = mixed.transpose(1, 2).contiguous().view(b, t, c)
+        return self.resid_dropout(self.c_proj(joined))
+
+
+class MLP(nn.Module):
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        c = config.n_embd
+        self.c_fc = nn.Linear(c, 4 * c, bias=config.bias)
+        self.gelu = nn.GELU()
+        self.c_proj = nn.Linear(4 * c, c, bias=config.bias)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.dropout(self.c_proj(self.gelu(self.c_fc(x))))
+
+
+class Block(nn.Module):
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(config.n_embd, bias=config.bias)
+        self.attn = CausalSelfAttention(config)
+        self.ln_2 = nn.LayerNorm(config.n_embd, bias=config.bias)
+        self.mlp = MLP(config)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class GPT(nn.Module):
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        c = config.n_embd
+        self.transformer = nn.ModuleDict()
+        self.transformer["wte"] = nn.Embedding(config.vocab_size, c)
+        self.transformer["wpe"] = nn.Embedding(config.block_size, c)
+        self.transformer["drop"] = nn.Dropout(config.dropout)
+        layers = (Block(config) for _ in range(config.n_layer))
+        self.transformer["h"] = nn.ModuleList(layers)
+        self.transformer["ln_f"] = nn.LayerNorm(c, bias=config.bias)
+        self.lm_head = nn.Linear(c, config.vocab_size, bias=False)
+        self.transformer["wte"].weight = self.lm_head.weight
+        self.apply(start)
+        for name, weight in self.named_parameters():
+            if name.endswith("c_proj.weight"):
+                deep = 0.02 / (2 * config.n_layer) ** 0.5
+                nn.init.normal_(weight, mean=0.0, std=deep)
+        places = self.transformer["wpe"].weight.numel()
+        count = sum(p.numel() for p in self.parameters()) - places
+        print(f"number of parameters: {count / 1e6:.2f}M")
+
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple:
+        parts = self.transformer
+        places = torch.arange(idx.shape[1])
+        x = parts["drop"](parts["wte"](idx) + parts["wpe"](places))
+        for block in parts["h"]:
+            x = block(x)
+        x = parts["ln_f"](x)
+        if targets is None:
+            return self.lm_head(x[:, [-1], :]), None
+        logits = self.lm_head(x)
+        return logits, cross_entropy(logits.flatten(0, 1), targets.view(-1))
+
+    @torch.no_grad()
+    def generate(self, idx: Tensor, max_new_tokens: int) -> Tensor:
+        """Draw words one by one; nanoGPT's takes more choices."""
+        for _ in range(max_new_tokens):
+            logits = self(idx[:, -len(self.transformer["wpe"].weight) :])[0]
+            drawn = torch.multinomial(logits[:, -1].softmax(-1), 1)
+            idx = torch.cat((idx, drawn), dim=1)
+        return idx
+
+
+def start(module: nn.Module) -> None:
+    """Draw first weights."""
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, mean=0.0, std=0.02)
+    if getattr(module, "bias", None) is not None and module.bias.ndim == 1:
+        nn.init.zeros_(module.bias)

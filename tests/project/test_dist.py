@@ -89,7 +89,7 @@ def wheel(folder: Path, name: str) -> Path:
     return folder / f"{WHEELS[name]}-{NUMBER}-py3-none-any.whl"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_wheels_sdists_and_notebooks_are_written_and_nothing_else(written):
     names = {BOOK, *packages.ARCHIVES}
     names |= {wheel(written, name).name for name in WHEELS}
@@ -98,7 +98,7 @@ def test_wheels_sdists_and_notebooks_are_written_and_nothing_else(written):
     assert shapewatch.__version__ == classroom.__version__ == NUMBER
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_sdist_holds_what_the_repository_holds(written):
     with tarfile.open(written / f"tformer_lite-{NUMBER}.tar.gz") as archive:
         packed = {name.split("/", 1)[1] for name in archive.getnames()}
@@ -107,7 +107,7 @@ def test_the_sdist_holds_what_the_repository_holds(written):
     assert there - packed == set(), "see [tool.hatch.build.targets.sdist]"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_zip_holds_every_chapter_run_and_how_to_open_it(written):
     files = inside(written / BOOK).items()
     files = {name.split("/", 1)[1]: text.decode() for name, text in files}
@@ -135,7 +135,7 @@ def test_a_tag_is_that_of_the_version_or_refused(monkeypatch):
     assert "'v9' is not" in dist.main()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @each_wheel
 def test_a_wheel_holds_its_package_whole_and_its_licences(name, written):
     # The trials of homework, inputs and outputs, are as large as all the rest.
@@ -154,7 +154,7 @@ def test_a_wheel_holds_its_package_whole_and_its_licences(name, written):
         assert LICENCES[licence] in files[file]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @each_wheel
 def test_a_wheel_says_what_it_is_and_asks_for_what_it_needs(name, written):
     files = inside(wheel(written, name))
