@@ -1,7 +1,7 @@
 """Two models with the same weights: how many, and what their parts make."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
@@ -32,10 +32,18 @@ def renamed(name: str, rules: Rules) -> str:
     return name
 
 
-def copied(mine: nn.Module, theirs: nn.Module, rules: Rules | None = None):
-    """Give `theirs` our weights: every one, under names by the rules."""
+def copied(
+    mine: nn.Module,
+    theirs: nn.Module,
+    rules: Rules | None = None,
+    form: Callable = lambda name, weight: weight,
+) -> nn.Module:
+    """Give `theirs` our weights: every one, under names by the rules, and in
+    another form where it has one."""
     weights = mine.state_dict().items()
-    weights = {renamed(name, rules or {}): w for name, w in weights}
+    weights = {
+        renamed(name, rules or {}): form(name, w) for name, w in weights
+    }
     theirs.load_state_dict(weights, assign=True)
     return theirs
 

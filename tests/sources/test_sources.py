@@ -1,0 +1,214 @@
+"""Our presets and parts with a source's weights: they give its numbers."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from tests.helpers import source_000, source_003
+from tests.helpers import sources_001_002 as others
+from tests.helpers.sources import MODELS, SRC, TGT, both, drawn, equal, masked
+from tests.helpers.weights import copied, count, in_doubles, outputs, shaken
+from tformer_lite import (
+    Block,
+    DecoderOnly,
+    EncoderDecoder,
+    MultiHeadAttention,
+    SinusoidalPositions,
+    TokenEmbedding,
+    UnbiasedNorm,
+    building_blocks,
+    causal_mask,
+    char_lm,
+    dot_product_attention,
+    padding_mask,
+    paper_base,
+    tiny_translator,
+)
+from tformer_lite.model.models import InputEmbedding
+
+B, T, S, H, C, F, V = 2, 5, 6, 3, 12, 20, 11
+doubles = pytest.fixture(autouse=True)(in_doubles)
+
+# --- Whole models ---------------------------------------------------------
+
+EVERY = torch.arange(1024).view(128, 8)
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt"),
+    [(SRC, TGT), (SRC[:, :6], TGT[:, :5]), (SRC[:, :1], TGT), (EVERY, EVERY)],
+    ids=["whole", "shorter", "one word", "every row of the tables"],
+)
+def test_the_tiny_translator_is_source_000s(src, tgt):
+    mine, theirs = both("000")
+    logits = theirs(*masked(src, tgt))
+    assert logits.shape == (*tgt.shape, 1024)
+    equal(mine(src, tgt), logits)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        *(("002", (3, length)) for length in (1, 32, 64)),
+        ("003", (1, 40)),
+        pytest.param("003, full size", (1, 24), marks=pytest.mark.slow),
+    ],
+)
+def test_the_whole_model_is_the_sources(name, shape):
+    mine, theirs = both(name)
+    ids = drawn(name, *shape)
+    logits = theirs(*ids)
+    assert logits.shape == (*shape, MODELS[name].ids[-1][1])
+    equal(mine(*ids), logits)
+
+
+@pytest.mark.parametrize("characters", [28, 65])
+def test_char_lm_has_273_408_parameters_and_256_for_each_character(characters):
+    printed = {28: 280_576, 65: 290_048}[characters]
+    assert printed == 273_408 + 256 * characters
+    mine = DecoderOnly(replace(char_lm, vocab_size=characters))
+    assert count(mine) == count(others.CharacterModel(characters)) == printed
+
+
+def test_tiny_translator_has_41_256_parameters_in_35_tensors():
+    for model in (*both("000"), EncoderDecoder(tiny_translator)):
+        assert count(model) == 41_256
+        assert len(list(model.parameters())) == 35
+
+
+LAYERS = {
+    "self_attention": 1_050_624,
+    "cross_attention": 1_050_624,
+    "feed_forward": 2_099_712,
+    "norms.0": 1_024,
+    "norms.1": 1_024,
+    "norms.2": 1_024,
+}
+SHARED = LAYERS.keys() - {"cross_attention", "norms.2"}
+
+
+def test_paper_base_has_the_44_312_696_parameters_of_the_sources_summary():
+    with torch.device("meta"):  # to be counted, not to be run
+        model, theirs = EncoderDecoder(paper_base), source_003.Translator()
+    assert count(model) == count(theirs) == 44_312_696
+    assert count(model.src_embedding) == 51_200
+    assert count(model.tgt_embedding) == 61_440
+    assert count(model.head) == 61_560
+    for stack, names in (model.encoder, SHARED), (model.decoder, LAYERS):
+        assert len(stack.blocks) == 6
+        for block in stack.blocks:
+            for name in names:
+                assert count(block.get_submodule(name)) == LAYERS[name]
+
+
+def test_building_blocks_has_pytorchs_parameters_and_the_formulas():
+    c, f, n, v = 512, 2048, 6, 1024
+    attention, bend, norm = 4 * (c * c + c), 2 * c * f + f + c, 2 * c
+    stacks = n * (3 * attention + 2 * bend + 5 * norm) + 2 * norm
+    with torch.device("meta"):
+        mine = EncoderDecoder(building_blocks)
+        theirs = nn.Transformer(c, 8, n, n, f, batch_first=True)
+    assert count(theirs) == stacks
+    assert count(mine) == stacks + 2 * v * c + c * v + v == 45_714_432
+    assert mine.src_embedding.positions.table.shape == (5000, 512)
+
+
+# --- Parts ----------------------------------------------------------------
+
+
+def norms_of(name: str) -> tuple[nn.Module, nn.Module]:
+    """Our norm, and the source's; of a model where there is one."""
+    if name == "001":
+        mine = shaken(UnbiasedNorm(C, eps=1e-6))
+        return mine, copied(mine, others.Norm(C))
+    mine, theirs = both(name)
+    if name == "000":
+        return mine.encoder.norm, theirs.encoder.norm
+    return mine.decoder.blocks[1].norms[1], theirs.writers[1].cross.norm
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("000", 1e-6), ("001", 1e-5), ("003", 1e-2)]
+)
+def test_the_norm_is_the_sources_where_eps_weighs(name, size):
+    mine, theirs = norms_of(name)
+    x = torch.randn(B, T, mine.weight.shape[-1]) * size
+    equal(mine(x), theirs(x))
+
+
+def test_the_embedding_is_the_sources():
+    mine = TokenEmbedding(V, C)
+    theirs = copied(mine, others.Words(V, C), {"weight": "table.weight"})
+    ids = torch.arange(V)[None]
+    equal(mine(ids), theirs(ids))
+
+
+def test_the_positions_are_the_sources():
+    """As far as its single precision carries: 50 positions. Later they are
+    0.0001 away at 12 channels, 0.0004 at 512."""
+    x = torch.randn(B, 50, C)
+    mine, theirs = SinusoidalPositions(5000, C), others.Places(C, 0.1)
+    equal(mine(x), theirs.eval()(x), 1e-5)
+    apart = (mine.table - theirs.waves[0]).abs().max().item()
+    assert 1e-5 < apart < 1e-3
+
+
+def test_masked_attention_is_the_sources_but_for_rows_without_keys():
+    """Such a row is uniform there, and zero here."""
+    mine = shaken(MultiHeadAttention(C, H, bias=True))
+    theirs = copied(mine, others.Heads(C, H))
+    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
+    some = torch.rand(B, 1, T, S) > 0.6
+    some[..., 0] = True
+    for mask in (some, None):
+        equal(mine(x, source, mask), theirs(x, source, source, mask))
+    some[0, :, 2] = False
+    here, there = mine(x, source, some), theirs(x, source, source, some)
+    equal(there[0, 2], mine.output(mine.value(source).mean(1))[0])
+    equal(here[0, 2], mine.output.bias)
+    rest = [0, 1, 3, 4]
+    equal(here[0, rest], there[0, rest])
+    equal(here[1], there[1])
+
+
+SIZES_001 = {"vocab_size": V, "max_len": 50, "d_model": C, "n_heads": H}
+SIZES_001 |= {"d_ff": F, "norm": partial(UnbiasedNorm, eps=1e-6)}
+CONFIG_001 = replace(building_blocks, **SIZES_001)
+
+
+def test_a_block_in_training_is_source_001s_draw_for_draw():
+    """And so it is without training."""
+    mine = shaken(Block(CONFIG_001))
+    theirs = copied(mine, others.PreBlock(C, H, F, 0.1))
+    ids = torch.tensor([[2, 5, 6, 7, 3], [2, 5, 3, 1, 1]])
+    x, mask = torch.randn(B, T, C), padding_mask(ids, 1)
+    torch.manual_seed(1)
+    here = mine(x, mask)
+    torch.manual_seed(1)
+    equal(here, theirs(x, mask))
+    assert (here - mine.eval()(x, mask)).abs().max() > 0.1
+    equal(mine(x, mask), theirs.eval()(x, mask))
+
+
+def test_dropout_comes_after_the_positions_as_in_source_001():
+    x, ids = torch.randn(B, T, C), torch.randint(V, (B, T))
+    here = outputs(InputEmbedding(CONFIG_001, V), ids, kind=nn.Dropout)
+    there = outputs(others.Places(C, 0.1), x, kind=nn.Dropout)
+    assert here == there == [("dropout", (B, T, C))]
+
+
+def test_a_mask_written_into_the_scores_leaves_the_gradients_alone():
+    q, k, v = torch.randn(3, 1, 3, 8, 4)
+    gradients = []
+    for attend in (
+        lambda *args: source_000.attend(*args)[0],
+        dot_product_attention,
+    ):
+        queries = q.clone().requires_grad_()
+        with torch.enable_grad():
+            total = attend(queries, k, v, causal_mask(8)).square().sum()
+        gradients += torch.autograd.grad(total, queries)
+    equal(*gradients)
