@@ -142,9 +142,7 @@ def tables(chapter: str) -> list[tuple[str, str, list[str], list[str]]]:
     columns, and the lines of rows."""
     outputs = [o for c in cells_of(chapter) for o in c.get("outputs", [])]
     texts = [o.get("data", {}).get("text/plain", "") for o in outputs]
-    parts = [part.splitlines() for x in texts for part in x.split("
-
-")]
+    parts = [part.splitlines() for x in texts for part in x.split("\n\n")]
     return [
         (
             head["rows"],

@@ -11,21 +11,20 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 @dataclass
 class GPTConfig:
-    block_size: int = 1024
-    vocab_size: int = 50304
-    n_layer: int = 12
-    n_head: int = 12
-    n_embd: int = 768
+    block_size: int
+    vocab_size: int
+    n_layer: int
+    n_head: int
+    n_embd: int
     dropout: float = 0.0
-    bias: bool = True
 
 
 class CausalSelfAttention(nn.Module):
     def __init__(self, config: GPTConfig):
         super().__init__()
         c = config.n_embd
-        self.c_attn = nn.Linear(c, 3 * c, bias=config.bias)
-        self.c_proj = nn.Linear(c, c, bias=config.bias)
+        self.c_attn = nn.Linear(c, 3 * c)
+        self.c_proj = nn.Linear(c, c)
         self.attn_dropout = nn.Dropout(config.dropout)
         self.resid_dropout = nn.Dropout(config.dropout)
         self.heads = config.n_head
@@ -46,34 +45,21 @@ class MLP(nn.Module):
     def __init__(self, config: GPTConfig):
         super().__init__()
         c = config.n_embd
-        self.c_fc = nn.Linear(c, 4 * c, bias=config.bias)
+        self.c_fc = nn.Linear(c, 4 * c)
         self.gelu = nn.GELU()
-        self.c_proj = nn.Linear(4 * c, c, bias=config.bias)
+        self.c_proj = nn.Linear(4 * c, c)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(self.c_proj(self.gelu(self.c_fc(x))))
 
 
-class LayerNorm(nn.Module):
-    """Its bias can be left out."""
-
-    def __init__(self, size: int, bias: bool):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(size))
-        self.bias = nn.Parameter(torch.zeros(size)) if bias else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        known = self.weight.shape, self.weight, self.bias, 1e-5
-        return nn.functional.layer_norm(x, *known)
-
-
 class Block(nn.Module):
     def __init__(self, config: GPTConfig):
         super().__init__()
-        self.ln_1 = LayerNorm(config.n_embd, config.bias)
+        self.ln_1 = nn.LayerNorm(config.n_embd)
         self.attn = CausalSelfAttention(config)
-        self.ln_2 = LayerNorm(config.n_embd, config.bias)
+        self.ln_2 = nn.LayerNorm(config.n_embd)
         self.mlp = MLP(config)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -91,7 +77,7 @@ class GPT(nn.Module):
         self.transformer["drop"] = nn.Dropout(config.dropout)
         layers = (Block(config) for _ in range(config.n_layer))
         self.transformer["h"] = nn.ModuleList(layers)
-        self.transformer["ln_f"] = LayerNorm(c, config.bias)
+        self.transformer["ln_f"] = nn.LayerNorm(c)
         self.lm_head = nn.Linear(c, config.vocab_size, bias=False)
         self.transformer["wte"].weight = self.lm_head.weight
         self.apply(start)
