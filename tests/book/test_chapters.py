@@ -1,10 +1,9 @@
-"""Every chapter: text and notebook are one, and it keeps the book's form."""
+"""Every chapter: its notebook was run, and it keeps the book's form."""
 
 import ast
 import itertools
 import re
 import statistics
-from pathlib import Path
 
 import jupytext
 import nbformat
@@ -12,53 +11,72 @@ import pytest
 
 import tformer_lite
 from classroom.exercise import KINDS
-from tests.helpers.project import ROOT
+from tests.helpers.project import NOTEBOOKS
 
 pytestmark = pytest.mark.slow
 
-CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
-each_chapter = pytest.mark.parametrize(
-    "text", CHAPTERS, ids=lambda path: path.stem
+TAGS = r"</?[a-z][^>]*>|\]\([^)]*\)"
+CODE = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
+TYPED_SHAPE = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
+EXERCISE = re.compile(
+    r"^\d\. \*\*[^*]+\*\*\s+\(([^,)]+),\s+\d+\s+minutes\)\. (?:.|\n)+?"
+    r'<details class="hint">\n\s+<summary>Hint</summary>\n\n'
+    r"((?:.|\n)+?)\n\s+</details>",
+    re.MULTILINE,
 )
 
 
-def notebook(text: Path) -> nbformat.NotebookNode:
-    return nbformat.read(text.with_suffix(".ipynb"), as_version=4)
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda file: file.stem)
+def chapter(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def is_built(chapter) -> bool:
+    """Whether a chapter is one of those in which the model is built."""
+    return int(chapter.stem[:2]) <= 12
+
+
+@pytest.fixture(scope="module")
+def cells(chapter) -> list:
+    return nbformat.read(chapter, as_version=4).cells
+
+
+@pytest.fixture(scope="module")
+def code(cells) -> list:
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+@pytest.fixture(scope="module")
+def prose(cells) -> str:
+    """All that a chapter says, code apart."""
+    return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
 
 
 def tags(cell) -> set[str]:
     return {*cell.metadata.get("tags", [])}
 
 
-def code_cells(cells: list) -> list:
+def lessons(cells: list) -> list:
     """The cells that teach: all code but the setup and the imports."""
     code = [cell for cell in cells if cell.cell_type == "code"]
     return [c for c in code if not tags(c) & {"setup", "imports"}]
 
 
-def faults(cells: list) -> list[str]:
-    """What is wrong with how a notebook was run."""
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    found = []
-    if [c.execution_count for c in code] != list(range(1, len(code) + 1)):
-        found.append("not run once, from top to bottom")
-    for output in (output for cell in code for output in cell.outputs):
-        if output.output_type == "error":
-            found.append(f"error: {output.evalue}")
-        if output.get("name") == "stderr":
-            found.append(f"stderr: {output.text}")
-    return found
+# --- the run -------------------------------------------------------------
 
 
-@each_chapter
-def test_the_notebook_was_run_in_order_without_errors(text):
-    assert faults(notebook(text).cells) == []
+def test_the_notebook_was_run_in_order_without_errors(code):
+    counts = [cell.execution_count for cell in code]
+    assert counts == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell.outputs]
+    assert [o for o in outputs if o.output_type == "error"] == []
+    assert [o for o in outputs if o.get("name") == "stderr"] == []
 
 
-@each_chapter
-def test_every_drawing_has_a_description_for_nbval_to_compare(text):
-    for cell in notebook(text).cells:
-        for output in cell.get("outputs", []):
+def test_every_drawing_has_a_description_for_nbval_to_compare(code):
+    for cell in code:
+        for output in cell.outputs:
             data = output.get("data", {})
             if any(kind.startswith("image/") for kind in data):
                 # Of the poster, a preview; to read it there is a PDF.
@@ -72,53 +90,44 @@ def test_every_drawing_has_a_description_for_nbval_to_compare(text):
 
 def names_defined(source: str) -> set[str]:
     """The names that a cell binds, imports from the module apart."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             ours = getattr(node, "module", "") == "tformer_lite"
-            names = [alias.asname or alias.name for alias in node.names]
-            found.update([] if ours else names)
+            names.update(a.asname or a.name for a in node.names if not ours)
+    return names
+
+
+def breaches(cell) -> list[str]:
+    """Where a cell leaves the book's form."""
+    lines = cell.source.splitlines()
+    found = ["over 20 lines"] * (len(lines) > 20)
+    found += [f"over 76 columns: {line}" for line in lines if len(line) > 76]
+    found += ["nbval ignores a closing ';'"] * cell.source.rstrip().endswith(
+        ";"
+    )
+    if "build" not in tags(cell):
+        exported = names_defined(cell.source) & {*tformer_lite.__all__}
+        found += [f"defines {x}, which the module exports" for x in exported]
+    for word in ("plt", "matplotlib", "urllib", "requests", "NBVAL"):
+        found += [f"uses {word}"] * bool(re.search(rf"\b{word}", cell.source))
+    for output in cell.outputs:
+        shown = output.get("text", "")
+        shown += output.get("data", {}).get("text/plain", "")
+        found += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
     return found
 
 
-def breaches(cells: list) -> list[str]:
-    """Where a chapter leaves the book's form."""
-    found = []
-    exported = set(tformer_lite.__all__)
-    for cell in code_cells(cells):
-        if len(cell.source.splitlines()) > 20:
-            found.append(f"over 20 lines: {cell.source}")
-        for line in cell.source.splitlines():
-            if len(line) > 76:
-                found.append(f"over 76 columns: {line}")
-        if cell.source.rstrip().endswith(";"):
-            found.append(f"nbval ignores a closing ';': {cell.source}")
-        if "build" not in tags(cell):
-            for name in names_defined(cell.source) & exported:
-                found.append(f"defines {name}, which the module exports")
-        for word in ("plt", "matplotlib", "urllib", "requests", "NBVAL"):
-            if re.search(rf"\b{word}", cell.source):
-                found.append(f"uses {word}: {cell.source}")
-        for output in cell.get("outputs", []):
-            shown = output.get("text", "")
-            shown += output.get("data", {}).get("text/plain", "")
-            found += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
-    return found
+def test_a_chapter_keeps_the_books_form(cells):
+    assert [(c.source, x) for c in lessons(cells) for x in breaches(c)] == []
 
 
-@each_chapter
-def test_a_chapter_keeps_the_books_form(text):
-    assert breaches(notebook(text).cells) == []
-
-
-@each_chapter
-def test_most_cells_are_short_and_have_prose_before_them(text):
-    cells = notebook(text).cells
-    code = code_cells(cells)
+def test_most_cells_are_short_and_have_prose_before_them(cells):
+    code = lessons(cells)
     loose = [cell for cell in code if "build" not in tags(cell)]
     sizes = [len(cell.source.splitlines()) for cell in loose]
     assert statistics.median(sizes) <= 6
@@ -131,69 +140,39 @@ def test_most_cells_are_short_and_have_prose_before_them(text):
     assert sum(led) >= 0.85 * len(led)
 
 
-def prose_of(text: Path) -> str:
-    """All that a chapter says, code apart."""
-    cells = notebook(text).cells
-    return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
-
-
-def is_built(text: Path) -> bool:
-    """Whether a chapter is one of those in which the model is built."""
-    return int(text.stem[:2]) <= 12
-
-
-@each_chapter
-def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
-    prose = prose_of(text)
-    heads = re.findall(r"^## (.*)$", prose, re.MULTILINE)
-    words = len(
-        re.findall(r"\w[\w'’-]*", re.sub(MARKS, "", first_part(prose)))
-    )
-    saw = "What we built" if is_built(text) else "What we saw"
-    end = [saw, "Exercises", "For later", "Sources"]
-    assert 1000 <= words <= 1600
-    assert heads[-len(end) :] == end
-
-
-MARKS = r"</?[a-z][^>]*>|\]\([^)]*\)"
-
-
-def first_part(prose: str) -> str:
-    """What a first reader reads: all before *For later*."""
-    return prose.split("\n## For later\n")[0]
-
-
-@each_chapter
-def test_a_chapter_has_100_lines_of_code_at_most(text):
-    cells = notebook(text).cells
+def test_what_a_first_reader_reads_is_as_long_as_it_should_be(cells, prose):
+    """All before *For later*."""
+    first = prose.split("\n## For later\n")[0]
+    words = re.findall(r"\w[\w'’-]*", re.sub(TAGS, "", first))
+    assert 1000 <= len(words) <= 1600
     later = [i for i, c in enumerate(cells) if "## For later" in c.source]
-    code = [
-        c.source for c in code_cells(cells[: later[0]] if later else cells)
-    ]
-    lines = [x for x in "\n".join(code).splitlines() if x.strip()]
-    assert len(lines) <= 100
+    code = lessons(cells[: later[0]] if later else cells)
+    lines = "\n".join(cell.source for cell in code).splitlines()
+    assert len(list(filter(str.strip, lines))) <= 100
 
 
-@each_chapter
+def test_a_chapter_ends_as_all_do(prose, is_built):
+    heads = re.findall(r"^## (.*)$", prose, re.MULTILINE)
+    saw = "What we built" if is_built else "What we saw"
+    assert heads[-4:] == [saw, "Exercises", "For later", "Sources"]
+
+
 def test_imports_are_folded_and_a_picture_stands_before_the_first_section(
-    text,
+    cells, code, is_built
 ):
-    cells = notebook(text).cells
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    assert [tags(c) for c in code[:2]] == [
+    assert [tags(cell) for cell in code[:2]] == [
         {"setup", "remove-cell"},
         {"imports", "hide-cell"},
     ]
-    if is_built(text):
+    if is_built:
         first = next(i for i, c in enumerate(cells) if "\n## " in c.source)
-        shown = [o.get("data", {}) for o in code[2].outputs]
+        shown = [output.get("data", {}) for output in code[2].outputs]
         assert cells.index(code[2]) <= first
         assert any("image/svg+xml" in data for data in shown)
 
 
-@each_chapter
-def test_a_chapter_asks_three_questions_or_more_with_their_answers(text):
-    folds = prose_of(text).split('<details class="predict">')[1:]
+def test_a_chapter_asks_three_questions_or_more_with_their_answers(prose):
+    folds = prose.split('<details class="predict">')[1:]
     assert len(folds) >= 3
     for fold in folds:
         question, answer = fold.split("</details>")[0].split("</summary>")
@@ -201,35 +180,19 @@ def test_a_chapter_asks_three_questions_or_more_with_their_answers(text):
         assert answer.strip()
 
 
-TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
+def test_no_shape_in_prose_is_typed_by_hand(chapter):
+    text = jupytext.read(chapter.with_suffix(".md")).cells
+    plain = "\n".join(c.source for c in text if c.cell_type == "markdown")
+    plain = re.sub(CODE, "", plain, flags=re.DOTALL)
+    assert TYPED_SHAPE.findall(plain) == []
 
 
-@each_chapter
-def test_no_shape_in_prose_is_typed_by_hand(text):
-    prose = jupytext.read(text).cells
-    code = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
-    plain = re.sub(
-        code,
-        "",
-        "\n".join(c.source for c in prose if c.cell_type == "markdown"),
-        flags=re.DOTALL,
-    )
-    assert TYPED.findall(plain) == []
-
-
-EXERCISE = re.compile(
-    r"^\d\. \*\*[^*]+\*\*\s+\(([^,)]+),\s+\d+\s+minutes\)\. (?:.|\n)+?"
-    r'<details class="hint">\n\s+<summary>Hint</summary>\n\n'
-    r"((?:.|\n)+?)\n\s+</details>",
-    re.MULTILINE,
-)
-
-
-@each_chapter
-def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(text):
-    section = prose_of(text).split("\n## Exercises\n")[1].split("\n## ")[0]
-    found = EXERCISE.findall(section)
-    kinds = [" ".join(kind.split()) for kind, hint in found if hint.strip()]
+def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(prose):
+    section = prose.split("\n## Exercises\n")[1].split("\n## ")[0]
+    exercises = EXERCISE.findall(section)
+    kinds = [
+        " ".join(kind.split()) for kind, hint in exercises if hint.strip()
+    ]
     numbered = re.findall(r"^\d\. ", section, re.MULTILINE)
     assert 3 <= len(kinds) == len(numbered) <= 5
-    assert set(kinds) <= set(KINDS.values())
+    assert {*kinds} <= {*KINDS.values()}

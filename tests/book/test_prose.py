@@ -1,10 +1,31 @@
-"""The character model's text: the prose of chapters 0 to 12 as it was when
-results were measured on it, and nothing else of them."""
+"""What the chapters say, against what their cells show: numbers, the figures
+of a source, the letters of two languages; and the text that a model reads.
+"""
 
-from tformer_lite import CharTokenizer, book_text
+import math
+import re
+from functools import cache
+
+import nbformat
+import pytest
+
+from tests.helpers.printed_003 import COUNTERPARTS, TABLE
+from tests.helpers.project import NOTEBOOKS, printed
+from tformer_lite import CharTokenizer, book_text, running_trace
+
+
+@cache
+def cells_of(chapter: str) -> list:
+    """The cells of a chapter as they are stored."""
+    (file,) = (x for x in NOTEBOOKS if x.stem == chapter)
+    return nbformat.read(file, as_version=4).cells
+
+
+CHAPTERS = [notebook.stem for notebook in NOTEBOOKS]
 
 
 def test_the_books_text_is_as_long_as_it_was_and_plain():
+    """The prose of chapters 0 to 12, as results were measured on it."""
     text = book_text()
     assert (len(text), len(CharTokenizer(text))) == (96_077, 89)
     assert text.isascii()
@@ -13,3 +34,158 @@ def test_the_books_text_is_as_long_as_it_was_and_plain():
     assert max(map(len, text.splitlines())) <= 72
     for left in ("```", "</", "{axes}", "**", "](", "import torch"):
         assert left not in text
+
+
+# --- a number with decimals ------------------------------------------------
+
+# Follow from others by the arithmetic that their sentences tell.
+DERIVED = {
+    "0.0001": 1 / 11 / 1023,
+    "2.08": math.log(8),
+    "4.6": 10_000 ** (1 / 6),
+    "6.93": math.log(1024),
+    "9.3": 21.85 - 12.51,
+    "16.8": 4096**2 / 1e6,
+}
+# What is no measurement: sources, links, formulas, code, places in a paper.
+APART = r"\{cite\}`[^`]*`|\]\([^)]*\)|<[^>]+>|\$[^$]*\$|`[^`]*`"
+APART += r"|sections? [\d., and]+|tables? \d+|Py[Tt]orch \d\.\d+"
+
+
+def told(cells: list) -> str:
+    """What a chapter says, but for its exercises and sources."""
+    prose = "\n".join(c.source for c in cells if c.cell_type == "markdown")
+    parts = re.split(r"^## ", prose, flags=re.MULTILINE)
+    left = [x for x in parts if not x.startswith(("Exercises", "Sources"))]
+    return re.sub(APART, " ", "\n".join(left))
+
+
+def shown_numbers(cells: list) -> list[float]:
+    """All numbers that a chapter's cells have and give."""
+    texts = [c.source for c in cells if c.cell_type == "code"]
+    for output in (o for c in cells for o in c.get("outputs", [])):
+        data = output.get("data", {})
+        kinds = ("text/plain", "text/html", "image/svg+xml")
+        texts += [output.get("text", ""), *(data.get(k, "") for k in kinds)]
+    text = re.sub(r"<[^>]+>", " ", "\n".join(texts))
+    numbers = re.findall(r"\d[\d,]*(?:\.\d+)?", text)
+    return [float(number.replace(",", "")) for number in numbers]
+
+
+def unseen(cells: list) -> list[str]:
+    """Numbers of the prose that are no rounding of a number shown."""
+    numbers = re.findall(r"(?<![\w.§-])\d+\.\d+(?![\w.]*\d)", told(cells))
+    have = shown_numbers(cells)
+    return [
+        number
+        for number in dict.fromkeys(numbers)
+        if not any(
+            f"{value:.{len(number.partition('.')[2])}f}" == number
+            for value in [*have, DERIVED.get(number, math.inf)]
+        )
+    ]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_number_with_decimals_stands_in_an_output_or_follows(chapter):
+    assert unseen(cells_of(chapter)) == []
+
+
+def test_a_number_that_nothing_shows_is_found():
+    said = nbformat.v4.new_markdown_cell("It moved by 0.57, nearly 0.6.")
+    run = nbformat.v4.new_code_cell("print(0.61)")
+    assert unseen([said, run]) == ["0.57"]
+
+
+# --- the figures of source 003, and of the repair clinic --------------------
+
+COLUMNS = re.compile(r"(.+?)  +((?:\d+ ?)+)  +(.+?)  +(\(.+?\))  +(.+)")
+# Each figure of the source's summary.
+FIGURES = ["51,200", "61,440", "1,050,624", "2,099,712", "1,024"]
+FIGURES += ["61,560", "44.28", "134.54 MB", "177.25 MB", "311.79 MB"]
+FIGURES += ["44,312,696 of 44,312,696 parameters"]
+FIGURES += ["9,557,606,400 multiply-adds, 19,115,212,800 FLOPs"]
+
+
+def test_chapter_16_has_the_sources_95_shapes_in_its_order_and_its_summary():
+    """Our shapes are equal, but for those that have a counterpart."""
+    said = printed(cells_of("16_paper_size"))
+    rows = filter(None, map(COLUMNS.fullmatch, said.splitlines()))
+    for (*key, sizes), row in zip(TABLE, rows, strict=True):
+        other = COUNTERPARTS.get(tuple(key), "")
+        verdict = f"no: {' '.join(map(str, other))}" if other else "yes"
+        assert row[1] == key[1]
+        assert row[2].split() == [*map(str, sizes)], key
+        assert row[5] == verdict, key
+    assert [figure for figure in FIGURES if figure not in said] == []
+
+
+def test_the_repaired_class_translates_and_so_do_silent_faults():
+    said = printed(cells_of("18_repair_clinic"))
+    right = dict(re.findall(r"^(.+?) +(\d+) of 612 right", said, re.MULTILINE))
+    assert right["as it should be"] == "612"
+    assert right["largest not subtracted"] == "612"
+    assert int(right["mask added"]) > 590
+    assert int(right["projections not applied"]) < 10
+
+
+# --- a letter names a sequence: S the English, T the Nepali words -----------
+
+BUILT = [chapter for chapter in CHAPTERS if int(chapter[:2]) <= 12]
+NEPALI = re.compile("[\u0900-\u097f]")
+WORDS = re.compile("[a-z]{2}|[\u0900-\u097f]")
+HEADER = re.compile(r"^ *(?P<rows>\S+)\\(?P<columns>\S+) +(?P<words>.*)$")
+
+
+def tables(chapter: str) -> list[tuple[str, str, list[str], list[str]]]:
+    """The tables below a chapter's figures: the axes, the words of the
+    columns, and the lines of rows."""
+    outputs = [o for c in cells_of(chapter) for o in c.get("outputs", [])]
+    texts = [o.get("data", {}).get("text/plain", "") for o in outputs]
+    parts = [part.splitlines() for x in texts for part in x.split("\n\n")]
+    return [
+        (
+            head["rows"],
+            head["columns"],
+            re.split(" {2,}", head["words"].strip()),
+            lines[i + 1 :],
+        )
+        for lines in parts
+        for i, line in enumerate(lines[:2])
+        if (head := HEADER.match(line))
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", BUILT)
+def test_an_axis_of_words_has_the_letter_of_their_sequence(chapter):
+    wrong = []
+    for rows, columns, words, lines in tables(chapter):
+        named = [re.split(" {2,}", line.strip())[0] for line in lines]
+        for letter, said in (rows, named), (columns, words):
+            plain = " ".join(said)
+            if letter in {"S", "T"} and WORDS.search(plain):
+                right = "T" if NEPALI.search(plain) else "S"
+                wrong += [plain] * (letter != right)
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_letters_of_attention_in_figures_are_those_that_the_tracer_proves():
+    """Where a figure shows a matrix of the running example's attention."""
+    proved = {}
+    for attention in running_trace().attention():
+        letters = tuple(map(str, attention.axes[-2:]))
+        for values in attention.scores, attention.weights:
+            for matrix in values.flatten(0, -3):
+                key = tuple(f"{x:.2f}" for x in matrix[:, 0].tolist())
+                proved[key] = letters
+    shown = []
+    for chapter in BUILT:
+        for rows, columns, _, lines in tables(chapter):
+            numbers = [re.findall(r"−?-?\d+\.\d\d", line) for line in lines]
+            first = tuple(x[0].replace("−", "-") for x in numbers if x)
+            if first in proved:
+                shown.append(((rows, columns), proved[first]))
+    assert {x[1] for x in shown} == {("S", "S"), ("T", "T"), ("T", "S")}
+    assert [x for x in shown if x[0] != x[1]] == []

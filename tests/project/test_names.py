@@ -1,12 +1,14 @@
-"""Names say what they give: none twice in a package, and no participle."""
+"""Names say what they give: none twice in a package, and no participle. And
+in the tests: who may import what, and how files and helpers are called."""
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from architecture import imported_names
 
 from tests.helpers.project import ROOT, project_files
 
@@ -94,3 +96,37 @@ def test_participles_are_told_from_other_names():
     fine = "def row_text(): ...\nclass TokenEmbedding: ...\ndef read(): ...\n"
     fine += "@contextmanager\ndef evaluating(): ...\nred, king = 1, 2"
     assert not any(is_participle(n, x) for n, x in names_in(fine))
+
+
+# --- tests -----------------------------------------------------------------
+
+FILES = sorted((ROOT / "tests").rglob("*.py"))
+FOREIGN = re.compile(r"tests\.(?!helpers\b)")
+ENDING = re.compile(r"(ings?|ed|ers?|e?s|e)$")
+
+
+@pytest.mark.slow
+def test_what_tests_share_stands_in_helpers():
+    imports = {file: imported_names(file.read_text("utf8")) for file in FILES}
+    found = {f: [*filter(FOREIGN.match, x)] for f, x in imports.items()}
+    assert {file: names for file, names in found.items() if names} == {}
+    assert any(names for names in imports.values())
+
+
+def test_no_two_test_modules_differ_by_an_ending_alone():
+    names = [f.stem for f in FILES if f.name.startswith("test_")]
+    stems = Counter(ENDING.sub("", name) for name in names)
+    assert [name for name in names if stems[ENDING.sub("", name)] > 1] == []
+    assert ENDING.sub("", "trace") == ENDING.sub("", "tracing")
+
+
+@pytest.mark.slow
+def test_no_two_helpers_have_one_name():
+    helpers = (ROOT / "tests" / "helpers").glob("*.py")
+    names = Counter(
+        name
+        for file in helpers
+        for name, node in names_in(file.read_text("utf8"))
+        if isinstance(node, ast.FunctionDef)
+    )
+    assert [name for name, times in names.items() if times > 1] == []

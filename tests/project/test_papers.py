@@ -1,5 +1,6 @@
 """What the papers beside the book say is so: the README, the house's map, the
-changelog, the citation and the guide."""
+changelog, the citation and the guide; and what GitHub's workflows run is
+ours, and runs by hand too. `make lint` lets actionlint look at them."""
 
 import re
 import tomllib
@@ -12,6 +13,7 @@ import yaml
 from packages import PACKAGES
 
 import tformer_lite
+from tests.helpers.house import MODEL, SITTING
 from tests.helpers.project import ROOT
 
 
@@ -22,8 +24,6 @@ def paper(name: str) -> str:
 PROJECT = tomllib.loads(paper("pyproject.toml"))["project"]
 CITATION = yaml.safe_load(paper("CITATION.cff"))
 GUIDE, PAGE = paper("CONTRIBUTING.md"), paper("ARCHITECTURE.md")
-MODEL = ROOT / "tformer_lite" / "model"
-SITTING = ["config", "masks", "layers", "attention", "models"]
 TARGETS = re.findall(r"^([a-z]+):", paper("Makefile"), re.M)
 
 
@@ -56,33 +56,29 @@ def test_help_lists_ten_targets_that_there_are():
     assert {*listed} <= {*TARGETS}
 
 
-def test_the_papers_are_short():
-    for name, most in {"README.md": 120, "CONTRIBUTING.md": 150}.items():
-        assert len(paper(name).splitlines()) <= most, name
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("README.md", 120), ("CONTRIBUTING.md", 150), ("CHANGELOG.md", None)],
+)
+def test_a_paper_is_short_and_the_files_that_it_names_exist(name, most):
+    assert most is None or len(paper(name).splitlines()) <= most
+    links = re.findall(r"\]\((?!https?:)([^)]+)\)", paper(name))
+    paths = re.findall(r"`((?:tformer_lite|tests|book)/[\w./]+)`", paper(name))
+    assert links + paths
+    assert [x for x in links + paths if not (ROOT / x).exists()] == []
 
 
-def test_the_files_that_the_papers_name_exist():
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "README.md"):
-        text = paper(name)
-        links = re.findall(r"\]\((?!https?:)([^)]+)\)", text)
-        paths = re.findall(r"`((?:tformer_lite|tests|book)/[\w./]+)`", text)
-        assert links + paths
-        for path in links + paths:
-            assert (ROOT / path).exists(), (name, path)
-
-
-def test_the_names_that_the_guide_tells_to_change_exist():
-    for file, names in {
-        "tformer_lite/model/choices.py": ["PARTS"],
-        "shapewatch/properties/reporting.py": ["CHECKS"],
-        "tests/gallery/test_caught.py": ["EXPECTED"],
-    }.items():
-        for name in names:
-            assert f"`{name}`" in GUIDE
-            assert re.search(rf"^{name}(: [^=]+)? = ", paper(file), re.M), (
-                file,
-                name,
-            )
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("PARTS", "tformer_lite/model/choices.py"),
+        ("CHECKS", "shapewatch/properties/reporting.py"),
+        ("EXPECTED", "tests/gallery/test_caught.py"),
+    ],
+)
+def test_a_name_that_the_guide_tells_to_change_exists(name, file):
+    assert f"`{name}`" in GUIDE
+    assert re.search(rf"^{name}(: [^=]+)? = ", paper(file), re.M)
 
 
 def test_the_names_on_the_page_exist():
@@ -133,3 +129,59 @@ def test_the_picture_is_drawn_from_the_imports_as_they_are():
 def test_an_arrow_that_others_stand_for_is_left_out():
     arrows = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
     assert architecture.direct(arrows) == [("a", "b"), ("b", "c")]
+
+
+# --- workflows --------------------------------------------------------------
+
+WORKFLOWS = {
+    file.stem: yaml.safe_load(file.read_text("utf8"))
+    for file in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+}
+JOBS = {
+    f"{name}: {title}": job
+    for name, workflow in WORKFLOWS.items()
+    for title, job in workflow["jobs"].items()
+}
+# All that a job may do besides reading.
+RIGHTS = {
+    "nightly: report": {"issues": "write"},
+    "pages: deploy": {"pages": "write", "id-token": "write"},
+    "release: pypi": {"id-token": "write"},
+    "release: github": {"contents": "write"},
+}
+WINDOWS = "python book/_tools/extras.py alone"  # there is no make
+
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_what_a_job_runs_is_a_target_of_make(job):
+    """But on Windows; and whatever its matrix puts in."""
+    own = {f"make {target}" for target in TARGETS}
+    own |= {WINDOWS} if job["runs-on"].startswith("windows") else set()
+    target = "${{ matrix.target }}"
+    matrix = job.get("strategy", {}).get("matrix", {})
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    for name in matrix.get("target", [target]):
+        assert {run.replace(target, name) for run in runs} <= own
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_has_few_rights_ends_in_time_and_keeps_no_credentials(name):
+    job = JOBS[name]
+    asked = job.get("permissions", {})
+    writes = {k: v for k, v in asked.items() if v != "read"}
+    assert writes == RIGHTS.get(name, {})
+    assert job["timeout-minutes"] <= 120
+    for step in job["steps"]:
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_the_four_workflows_are_started_as_the_readme_says():
+    starts = {name: flow[True] for name, flow in WORKFLOWS.items()}  # on:
+    assert set(starts) == {"tests", "pages", "nightly", "release"}
+    assert set(starts["tests"]) == {"push", "pull_request"}
+    assert starts["pages"]["push"] == {"branches": ["main"]}
+    assert starts["release"] == {"push": {"tags": ["v*"]}}
+    assert "schedule" in starts["nightly"]
+    reads = {"contents": "read"}
+    assert all(flow["permissions"] == reads for flow in WORKFLOWS.values())
