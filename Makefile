@@ -180,7 +180,7 @@ answers: .venv/all.done
 	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
 	  --dist load -q -k "seed or fault"
 
-# Ten minutes: all notebooks under coverage, and the commands of pages.
+# Long: all notebooks under coverage, and the commands of pages.
 reached: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/reached.py
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-# What can be typed: how it is read, and what it is.
-OPTIONS: dict[str, tuple[type, str]] = {
-    "ckpt": (str, "the checkpoint to use"),
-    "save_path": (str, "the checkpoint to write"),
+OptionTexts = dict[str, tuple[type, str]]  # how each is read, and what it is
+RECIPE_OPTIONS: OptionTexts = {
     "force": (bool, "replace the checkpoint"),
     "resume": (bool, "go on from the checkpoint's newest weights"),
     "steps": (int, "batches to learn from"),
@@ -21,18 +19,25 @@ OPTIONS: dict[str, tuple[type, str]] = {
     "d_ff": (int, "hidden channels of the feed-forward layers"),
     "dropout": (float, "share of the values dropped in training"),
     "device": (str, "where to compute; without it cuda, if there is one"),
+}
+TEXT_OPTIONS: OptionTexts = {
     "epochs": (int, "times through all windows of the text, not steps"),
     "block_size": (int, "characters that a row of a batch has"),
     "max_seq_len": (int, "positions of the model, if there are more"),
     "as-in-source": (bool, "take source 002's sizes and its 50 epochs"),
+}
+OTHER_OPTIONS: OptionTexts = {
+    "ckpt": (str, "the checkpoint to use"),
+    "save_path": (str, "the checkpoint to write"),
     "max_new_tokens": (int, "characters to write"),
     "temperature": (float, "below 1 the likely becomes likelier"),
     "top_k": (int, "draw from so many of the likeliest; 0: from all"),
     "num_samples": (int, "texts to write"),
     "preset": (str, "tiny_translator, building_blocks, char_lm, paper_base"),
 }
-FOR_TRAINING = list(OPTIONS)[2:13]
-WINDOWS = list(OPTIONS)[13:17]
+OPTIONS = RECIPE_OPTIONS | TEXT_OPTIONS | OTHER_OPTIONS
+# AssertionError is PyTorch's, of a device that there is not.
+FAULTS = ValueError, RuntimeError, ArithmeticError, AssertionError
 WRITER = "tiny_transformer.pt"
 # What each command does, the word that it reads, how often that may stand
 # there, and its options: what they are unless typed. The file that a training
@@ -47,16 +52,18 @@ COMMANDS: dict[str, Command] = {
     ),
     "train translate": (
         "train a translator on pairs: in each line of the file a sentence, a "
-        "tab, and its translation",
+        "tab, and its translation; the file decides what is not typed",
         "file",
         None,
-        {"save_path": "translator.pt", **dict.fromkeys(FOR_TRAINING)},
+        {"save_path": "translator.pt", **dict.fromkeys(RECIPE_OPTIONS)},
     ),
     "train char": (
-        "train a model that writes character by character, on a text",
+        "train a model that writes character by character, on a text, which "
+        "decides what is not typed",
         "file",
         None,
-        {"save_path": WRITER, **dict.fromkeys(FOR_TRAINING + WINDOWS)},
+        {"save_path": WRITER}
+        | dict.fromkeys([*RECIPE_OPTIONS, *TEXT_OPTIONS]),
     ),
     "generate": (
         "write more of a text, with a model of `train char`; without a "
@@ -85,7 +92,10 @@ def command_line() -> argparse.ArgumentParser:
     groups["train"].required = True
     for name, (about, word, often, options) in COMMANDS.items():
         group, _, kind = name.rpartition(" ")
-        command = groups[group].add_parser(kind, help=about, description=about)
+        sentence = f"{about[0].upper()}{about[1:]}."
+        command = groups[group].add_parser(
+            kind, help=about, description=sentence
+        )
         command.set_defaults(command=name)
         if word:
             command.add_argument(word, nargs=often)
@@ -119,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         named = error.filename and f"{error.filename}: {error.strerror}"
         return complain(named or str(error), 2)
-    except (ValueError, RuntimeError, ArithmeticError) as error:
+    except FAULTS as error:
         return complain(str(error), 2)
     return 0
 

@@ -250,10 +250,9 @@ def checkpoint_of(path: str, kind: type) -> lite.Checkpoint:
     its vocabulary."""
     saved = lite.load_checkpoint(path)
     if type(saved.model) is not kind or not saved.tokenizers:
+        command = "char" if kind is lite.DecoderOnly else "translate"
         raise ValueError(
-            f"{path} has a {type(saved.model).__name__} with "
-            f"{len(saved.tokenizers)} vocabularies, and here a "
-            f"{kind.__name__} with its own is needed."
+            f"{path} is no checkpoint of `train {command}`, and one is needed."
         )
     return saved
 

@@ -303,6 +303,7 @@ REFUSED = {
     "char text.txt --block_size 8 --lr -1": "lr=-1.0: it is 0 or more",
     "char text.txt --block_size 8 --steps -3": "steps=-3: every count is 1",
     "char text.txt --block_size 8 --device best": "device",
+    "char text.txt --block_size 8 --device cuda": "CUDA",
     "char text.txt --block_size 8 --save_path .": ". is a folder: name",
     "char text.txt --block_size 8 --save_path . --force": ". is a folder",
     "char text.txt --block_size 8 --save_path text.txt/m.pt": "text.txt: File",
@@ -332,7 +333,7 @@ def test_a_checkpoint_of_the_other_kind_is_not_gone_on_from(capsys, tmp_path):
     assert main(char(tmp_path, "--steps", "1")) == 0
     again = translate(tmp_path, "--steps", "1", "--resume")
     said = refusal(capsys, *again, main=main)
-    assert "has a DecoderOnly with 1 vocabularies, and here a Enc" in said
+    assert "is no checkpoint of `train translate`, and one is" in said
 
 
 def test_pairs_are_read_as_the_book_reads_them(tmp_path):

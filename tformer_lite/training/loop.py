@@ -49,7 +49,8 @@ def train(
             f"patience={recipe.patience} waits for a lower validation loss: "
             "give validation data, or no patience."
         )
-    sample = valid and Sample(valid, rows_to_validate(recipe))
+    most = rows_to_validate(recipe)
+    sample = None if valid is None else Sample(valid, most)
     bar = tqdm(total=recipe.steps, disable=not show)
     with reproducible(trainer), bar:
         try:

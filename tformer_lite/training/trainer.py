@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from typing import Any
 
 from torch import nn
 from torch.optim import AdamW
@@ -70,8 +71,9 @@ class Trainer(Progress):
         super().__init__(recipe)
         self.model = self.best = model
         self.tokenizers, self.block_size = tokenizers, block_size
-        options = {"betas": recipe.betas, "weight_decay": recipe.weight_decay}
-        self.optimizer = AdamW(model.parameters(), fused=True, **options)
+        settings: dict[str, Any] = {"betas": recipe.betas, "fused": True}
+        settings["weight_decay"] = recipe.weight_decay
+        self.optimizer = AdamW(model.parameters(), **settings)
 
     def learn(self, batch: tuple, ignore: int) -> None:
         """Go one step downhill.
