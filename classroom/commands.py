@@ -205,9 +205,11 @@ TO_TRY = {
     "pack": ["_build/homework", "homework"],
 }
 WHICH = "a name, or a chapter's number for those without a solution"
-ASSIGNED = "the .json that `classroom assign` wrote (default: %(default)s)"
+ASSIGNMENT_FILE = (
+    "the .json that `classroom assign` wrote (default: %(default)s)"
+)
 ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
-MARKS = "where you type points (default: grades-marks.csv)"
+MARKS_FILE = "where you type points (default: grades-marks.csv)"
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 
 
@@ -226,14 +228,14 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
     assigning.add("--title", text, default="Exercises")
     grading.add("folder", "the students' notebooks", metavar="FOLDER")
     grading.add("--roster", ROSTER)
-    grading.add("--marks", MARKS)
+    grading.add("--marks", MARKS_FILE)
     text = "time for one submission (default: %(default)s)"
     grading.add("--seconds", text, type=count, default=20)
     grading.add("--trust-submissions", ONLY_YOURS, action="store_true")
     text = "what students import besides torch and numpy"
     packing_up.add("--packages", text, default="", type=str, metavar="TEXT")
     for parser in grading, packing_up:
-        parser.add("--assignment", ASSIGNED, default="exercises.json")
+        parser.add("--assignment", KEY_FILE, default="exercises.json")
     files = "exercises.ipynb", "grades.csv", "autograder.zip"
     for parser, file in zip((assigning, grading, packing_up), files):
         text = "the file to write (default: %(default)s)"

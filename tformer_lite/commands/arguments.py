@@ -37,13 +37,15 @@ TO_TRY = {
     "trace": ["", "--preset char_lm --calls --json trace.json"],
 }
 # What stands in a command without a sign, how often, and what it is.
-TEXT = "a text, in UTF-8; with --resume, the one it began with"
+BOOK_TEXT = "a text, in UTF-8; with --resume, the one it began with"
 PAIRS_TEXT = "pairs: a sentence, a tab and its translation on each line"
 PROMPT_TEXT = "the text to go on with; asked for when it is left out"
 SENTENCES = "a sentence, in quotes; without any, the lines of stdin"
 # The functions, whose docstrings are what --help says, and their defaults.
 COMMANDS = {
-    "train char": Command(train_char, options.TRAIN_CHAR, ("path", "?", TEXT)),
+    "train char": Command(
+        train_char, options.TRAIN_CHAR, ("path", "?", BOOK_TEXT)
+    ),
     "train translate": Command(
         train_translate, options.TRAIN_TRANSLATE, ("path", "?", PAIRS_TEXT)
     ),
