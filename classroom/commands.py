@@ -205,9 +205,7 @@ TO_TRY = {
     "pack": ["_build/homework", "homework"],
 }
 WHICH = "a name, or a chapter's number for those without a solution"
-KEY_FILE = (
-    "the .json that `classroom assign` wrote (default: %(default)s)"
-)
+KEY_FILE = "the .json that `classroom assign` wrote (default: %(default)s)"
 ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
 MARKS_FILE = "where you type points (default: grades-marks.csv)"
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
