@@ -205,7 +205,7 @@ TO_TRY = {
     "pack": ["_build/homework", "homework"],
 }
 WHICH = "a name, or a chapter's number for those without a solution"
-ASSIGNED = "the .json that `classroom assign` wrote (default: %(default)s)"
+KEY_FILE = "the .json that `classroom assign` wrote (default: %(default)s)"
 ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 
@@ -231,7 +231,7 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
     text = "what students import besides torch and numpy"
     packing_up.add("--packages", text, default="", type=str, metavar="TEXT")
     for parser in grading, packing_up:
-        parser.add("--assignment", ASSIGNED, default="exercises.json")
+        parser.add("--assignment", KEY_FILE, default="exercises.json")
     files = "exercises.ipynb", "grades.csv", "autograder.zip"
     for parser, file in zip((assigning, grading, packing_up), files):
         text = "the file to write (default: %(default)s)"

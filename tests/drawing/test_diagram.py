@@ -49,6 +49,10 @@ from tformer_lite.model.models import InputEmbedding
 
 IDS = torch.ones(1, 4, dtype=torch.long)
 SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}
+# Other sizes take long to trace, and are for `make full`.
+SIZED, LARGER = (
+    pytest.param(name, marks=pytest.mark.full) for name in ("sizes", "large")
+)
 LARGE = {"B": 32, "S": 100, "T": 90, "H": 8, "D": 16, "C": "H*D"}
 
 
@@ -141,7 +145,7 @@ def seen():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
+@pytest.mark.parametrize("name", ["tiny", "paper", SIZED])
 def test_the_strip_has_the_shapes_of_what_is_lit_of_memory_and_the_head(name):
     seen = traced(name)
     b, s, t, c = (seen.sizes[0][key] for key in "BSTC")
@@ -151,7 +155,7 @@ def test_the_strip_has_the_shapes_of_what_is_lit_of_memory_and_the_head(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
+@pytest.mark.parametrize("name", ["tiny", "paper", SIZED])
 def test_the_stops_in_an_attention_have_the_shapes_that_they_give(name):
     seen = traced(name)
     b, s, c, h, d = (seen.sizes[0][key] for key in "BSCHD")
@@ -208,7 +212,7 @@ def test_each_part_is_lit_and_its_letters_are_apart(name, part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny", "large", "writer", "unproved"])
+@pytest.mark.parametrize("name", ["tiny", LARGER, "writer", "unproved"])
 def test_long_sizes_and_names_have_the_room_they_need(name):
     assert letter_faults(where(traced(name), "self_attention")) == []
 

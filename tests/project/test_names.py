@@ -18,6 +18,7 @@ PACKAGES = {
     "classroom": ["classroom"],
     "pictures": ["chapters/pictures"],
     "book": ["book/_tools", "book/_ext"],
+    "model_cards": ["book/_tools/model_cards"],
 }
 # Those that are imperatives, too, are fine: read, put.
 PARTICIPLE = re.compile(
@@ -66,11 +67,13 @@ def is_participle(name: str, node: ast.AST) -> bool:
 
 
 def sources(package: str) -> Iterator[tuple[Path, str]]:
-    """The files of a package, without exercises, which are data."""
-    folders = [ROOT / folder for folder in PACKAGES[package]]
+    """The files of a package, without exercises, which are data; one that
+    stands in another's folder is no part of that."""
+    homes = {ROOT / place: x for x in PACKAGES for place in PACKAGES[x]}
     for file in project_files(ROOT):
-        here = any(folder in file.parents for folder in folders)
-        if here and file.suffix == ".py" and "exercises" not in file.parts:
+        home = next((homes[x] for x in file.parents if x in homes), "")
+        here = home == package and file.suffix == ".py"
+        if here and "exercises" not in file.parts:
             yield file.relative_to(ROOT), file.read_text("utf8")
 
 
