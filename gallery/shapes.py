@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.calls import names_of
+from shapewatch.tracing.lines import names_of
 from tformer_lite.example.running import running_example
 from tformer_lite.model.modes import evaluating
 

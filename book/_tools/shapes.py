@@ -8,7 +8,8 @@ from packages import BOOK
 
 from classroom.exercise import KINDS, exercises
 from shapewatch.tracing import Trace
-from shapewatch.tracing.calls import module_shapes, names_of
+from shapewatch.tracing.calls import module_shapes
+from shapewatch.tracing.lines import names_of
 from shapewatch.tracing.source.expressions import expression
 from tformer_lite import running_trace
 

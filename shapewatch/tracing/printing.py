@@ -80,10 +80,10 @@ class PlainCalls(TorchFunctionMode):
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         result = function(*args, **kwargs or {})
-        if makes := sizes_text(shapes_of((result,))):
+        if makes := numbers_text(shapes_of((result,))):
             attribute = getattr(function, "__self__", None)  # of x.mT: mT
             name = name_of(attribute or function).strip("_")
-            reads = sizes_text(shapes_of((args, kwargs or {})))
+            reads = numbers_text(shapes_of((args, kwargs or {})))
             print(f"{name:12} {reads} -> {makes}".replace("  ->", " ->"))
         return result
 
@@ -178,9 +178,9 @@ def measured_text(sizes: list[torch.Size], named: Shapes) -> str:
     were then."""
     if [torch.Size(axis.size for axis in shape) for shape in named] == sizes:
         return shapes_text(named)
-    return sizes_text(sizes)
+    return numbers_text(sizes)
 
 
-def sizes_text(sizes: Iterable[torch.Size]) -> str:
+def numbers_text(sizes: Iterable[torch.Size]) -> str:
     """Write shapes in numbers: (2, 8), (3, 4)."""
     return ", ".join(str(tuple(shape)) for shape in sizes)

@@ -4,7 +4,8 @@ from typing import Any
 
 from torch import Tensor
 
-from shapewatch.tracing.calls import Axes, Calls, kept_value
+from shapewatch.tracing.calls import Axes, Calls
+from shapewatch.tracing.lines import kept_value
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.questions import costs
 from shapewatch.tracing.questions.as_json import to_json
@@ -55,7 +56,8 @@ class TracedCalls(Printable):
         """Give a kept value by "path:variable", or by a variable that only
         one module has; with a number after it, one of several of that name."""
         text, nth = name if isinstance(name, tuple) else (name, None)
-        return kept_value(self._calls, text, nth)
+        kept = self._calls.run.values.kept
+        return kept_value(self._calls.names, kept, text, nth)
 
     def __len__(self) -> int:
         return len(self.steps)

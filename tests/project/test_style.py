@@ -46,7 +46,7 @@ FLOORS = {
     "shapewatch.tracing": (
         {"axes", "source"},
         {"record", "markup"},
-        {"tables"},
+        {"tables", "lines"},
         {"calls", "inputs"},
         {"listing", "questions", "probing"},
         {"tree"},

@@ -8,12 +8,8 @@ from types import CodeType
 from typing import Any
 
 from shapewatch.tracing.axes.names import Shapes
-from shapewatch.tracing.calls import (
-    Calls,
-    LineValue,
-    known_shapes,
-    line_values,
-)
+from shapewatch.tracing.calls import Calls, known_shapes
+from shapewatch.tracing.lines import LineValue, line_values
 from shapewatch.tracing.record.visits import Place, Visit
 from shapewatch.tracing.source import expressions as source
 from shapewatch.tracing.source.expressions import Function

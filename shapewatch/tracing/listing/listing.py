@@ -308,13 +308,15 @@ def signature(
     rows = range(node.lineno, node.body[0].lineno)
     if len(rows) > 1 and not any("#" in lines[i] for i in rows):
         for bare in (False, True):
-            text = one_line(node, bare)
+            text = signature_text(node, bare)
             if len(text) <= LISTING_WIDTH:
                 return rows, text
     return rows, ""
 
 
-def one_line(node: ast.FunctionDef | ast.AsyncFunctionDef, bare: bool) -> str:
+def signature_text(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, bare: bool
+) -> str:
     """Write a signature on one line; if `bare`, without its types."""
     arguments = deepcopy(node.args)
     for part in ast.walk(arguments) if bare else ():

@@ -50,8 +50,8 @@ def explanation(calls: Calls) -> str:
 
 def operands(step: Step) -> list[str]:
     """Write the operands of a call as its line does, if there is one for
-    each tensor that it reads; else [], and for what a library's layer does:
-    it reads its parameters as well."""
+    each tensor that it reads; else [], where some are starred, and for what
+    a library's layer does: it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
     if asked := branch_condition(step):
@@ -70,7 +70,8 @@ def operands(step: Step) -> list[str]:
         for x in nodes
         if any(isinstance(y, ast.Name) for y in ast.walk(x))  # -1 has none
     ]
-    return texts if len(texts) == len(step.reads) else []
+    starred = any(isinstance(x, ast.Starred) for x in nodes)
+    return [] if starred or len(texts) != len(step.reads) else texts
 
 
 # What gives memory that nobody has written to: any numbers may be in it.

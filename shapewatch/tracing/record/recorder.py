@@ -178,7 +178,7 @@ class Recorder(TorchFunctionMode):
         self.failed: tuple[Exception, Step] | None = None
 
     def __enter__(self):
-        self.visits.base = sys._getframe(1).f_code
+        self.visits.base = ModelCall.run.__code__
         self.stack = ExitStack()
         self.stack.enter_context(self.visits)
         self.stack.enter_context(seen_calls())

@@ -61,7 +61,7 @@ class SharedPatches:
     def __enter__(self) -> None:
         with self.lock:
             for patch in self.patches if not self.users else ():
-                self.stack.enter_context(patched(*patch))
+                self.stack.enter_context(patching(*patch))
             self.users += 1
 
     def __exit__(self, *error: object) -> None:
@@ -72,7 +72,7 @@ class SharedPatches:
 
 
 @contextmanager
-def patched(owner: Any, name: str, replacement: Callable) -> Iterator[None]:
+def patching(owner: Any, name: str, replacement: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
     somebody else has put something there since."""
     owner = sys.modules.get(owner) if isinstance(owner, str) else owner
@@ -151,7 +151,7 @@ def seen_script(call: Callable) -> Callable:
     return run
 
 
-def uncompiled(choose: Callable) -> Callable:
+def without_compiler(choose: Callable) -> Callable:
     """Let compiled code of this thread run as it is written, and note it."""
 
     @wraps(choose)
@@ -195,7 +195,7 @@ RECORDER_PATCHES = SharedPatches(
     (torch._C.ScriptMethod, "__call__", seen_script),
 )
 COMPILERS = SharedPatches(
-    (COMPILER, "_callback_from_stance", uncompiled),
+    (COMPILER, "_callback_from_stance", without_compiler),
     (COMPILER, "set_fullgraph_compiled_frame_count", counted_frames),
     (nn.Module, "_compiled_call_impl", CompiledWay),
 )
