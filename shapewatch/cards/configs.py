@@ -14,7 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.properties.subject import error_line
+from shapewatch.properties.subject import (
+    error_line,
+)
 from shapewatch.tracing.axes.sizes import Dims
 
 INSTALL = (

@@ -13,18 +13,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
-from shapewatch.properties.perturbation import (
-    are_close,
-    with_noise_added,
-)
+from shapewatch.properties.perturbation import are_close, with_noise_added
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
     once,
-    with_random_weights,
     with_sequences,
 )
+from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import (
     JOINS,
