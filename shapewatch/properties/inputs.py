@@ -54,7 +54,7 @@ def is_id(x: Tensor, wanted: int | None) -> Tensor:
     return x == wanted
 
 
-def in_a_row(
+def inputs_in_order(
     model: Any, inputs: tuple, named: Mapping[str, Any]
 ) -> tuple[tuple, list[str], TreeSpec | None]:
     """Put all that a model is given in a row, name each, and tell in which

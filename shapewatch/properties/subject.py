@@ -12,7 +12,7 @@ from torch.utils._pytree import TreeSpec, tree_unflatten
 
 from shapewatch.properties.inputs import (
     OPTIONS,
-    in_a_row,
+    inputs_in_order,
     is_id,
     no_inputs,
     own_ids,
@@ -156,7 +156,7 @@ class Subject(ModelRunner):
         model = getattr(model, "_orig_mod", model)  # of a compiled one
         self.ids = own_ids(model, pad, unknown)
         self.model = model
-        self.given, self.names, self.form = in_a_row(
+        self.given, self.names, self.form = inputs_in_order(
             model, inputs, named or {}
         )
         if not tensors([*self.given]):
