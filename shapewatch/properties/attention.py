@@ -404,9 +404,7 @@ def score_scale(subject: Subject) -> Verdict:
         says = "Queries and keys have one length: their scale is learned."
         raise NotJudgedError(says)
     variances = [parts.scale**2 * parts.size for parts in scaled]
-    wrong = [
-        parts for parts, v in zip(scaled, variances) if not 0.8 < v < 1.25
-    ]
+    wrong = [x for x, v in zip(scaled, variances) if not 0.8 < v < 1.25]
     if not wrong:
         return of_right_scale(subject, scaled, torch.tensor([variances]))
     reasons = [otherwise_scaled(parts) for parts in wrong]

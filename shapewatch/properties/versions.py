@@ -102,11 +102,7 @@ def in_double(subject: Subject) -> Subject:
         if type(p) is nn.Parameter and p.is_floating_point()
     }
     model = module_copy(subject.model, doubles).double()
-    given = tree_map_only(
-        Tensor,
-        lambda x: x.double() if x.is_floating_point() else x,
-        subject.given,
-    )
+    given = tree_map_only(Tensor, in_double_type, subject.given)
     double = with_model(subject, model, given, free=model.parameters())
     double.numbers = DoubleNumbers
     try:
@@ -114,10 +110,8 @@ def in_double(subject: Subject) -> Subject:
     except FailedError as error:
         says = f"It does not run in double precision: {error}"
         raise NotJudgedError(says) from error
-    if outputs.dtype in DOUBLES:
-        raise NotJudgedError(
-            f"Whatever it is cast to, it gives {outputs.dtype}."
-        )
+    if (kind := outputs.dtype) in DOUBLES:
+        raise NotJudgedError(f"Whatever it is cast to, it gives {kind}.")
     if not outputs.isfinite().all() and subject.run().isfinite().all():
         raise NotJudgedError("In double precision it gives NaN or infinity.")
     return double
