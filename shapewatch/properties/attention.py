@@ -13,18 +13,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
-from shapewatch.properties.perturbation import (
-    are_close,
-    with_noise_added,
-)
+from shapewatch.properties.perturbation import are_close, with_noise_added
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
     once,
-    with_random_weights,
     with_sequences,
 )
+from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import (
     JOINS,
@@ -407,9 +404,7 @@ def score_scale(subject: Subject) -> Verdict:
         says = "Queries and keys have one length: their scale is learned."
         raise NotJudgedError(says)
     variances = [parts.scale**2 * parts.size for parts in scaled]
-    wrong = [
-        parts for parts, v in zip(scaled, variances) if not 0.8 < v < 1.25
-    ]
+    wrong = [x for x, v in zip(scaled, variances) if not 0.8 < v < 1.25]
     if not wrong:
         return of_right_scale(subject, scaled, torch.tensor([variances]))
     reasons = [otherwise_scaled(parts) for parts in wrong]

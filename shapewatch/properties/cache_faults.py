@@ -11,12 +11,8 @@ import torch
 from torch import Tensor
 
 from shapewatch.properties.attention import AttentionParts, describe_attentions
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    parameters_of,
-)
+from shapewatch.properties.inputs import parameters_of
+from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import Data
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from shapewatch.properties.attention import AttentionParts
 from shapewatch.properties.cache_faults import cache_fault, call_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.inputs import optional_inputs
 from shapewatch.properties.padding import PAD_COUNT
 from shapewatch.properties.perturbation import rounding_tolerance
 from shapewatch.properties.subject import (
@@ -19,7 +20,6 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
     named_parts,
-    optional_inputs,
     select_output,
 )
 

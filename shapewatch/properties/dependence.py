@@ -47,11 +47,10 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    TrainingModel,
-    in_double,
     once,
     with_model,
 )
+from shapewatch.properties.versions import TrainingModel, in_double
 from shapewatch.tracing.record.tensors import tensors
 
 OF_TARGET = re.compile("^(decoder|target|tgt|trg)")

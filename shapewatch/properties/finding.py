@@ -18,8 +18,8 @@ from shapewatch.properties.subject import (
     Subject,
     error_line,
     subject_of,
-    with_random_weights,
 )
+from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.markup import html_table
 from shapewatch.tracing.tables import text_line
 

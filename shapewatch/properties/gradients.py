@@ -12,11 +12,11 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    TrainingModel,
     find_output,
     once,
     with_model,
 )
+from shapewatch.properties.versions import TrainingModel
 from shapewatch.tracing.record.tensors import tensors
 
 

@@ -18,6 +18,7 @@ from shapewatch.properties.gradients import (
     own_backward,
     parameter_gradients,
 )
+from shapewatch.properties.inputs import optional_inputs
 from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
@@ -26,13 +27,8 @@ from shapewatch.properties.perturbation import (
 )
 from shapewatch.properties.positions import POSITION_NAMES
 from shapewatch.properties.structure import blocks, is_norm
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    optional_inputs,
-    with_random_weights,
-)
+from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
+from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.record.shared import following
 
 PICKS = "SliceBackward", "SelectBackward", "Split"  # and SplitWithSizes

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from shapewatch.properties.inputs import is_id
 from shapewatch.properties.perturbation import LOOKUPS, watch_modules
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    is_id,
     once,
 )
 from shapewatch.tracing.record.tensors import tensors

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from shapewatch.properties.finding import FUTURE, UNUSUAL, Verdict, check
+from shapewatch.properties.inputs import is_id
 from shapewatch.properties.loss_logits import (
     LossRun,
     WantedWords,
@@ -28,7 +29,6 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    is_id,
     with_sequences,
 )
 

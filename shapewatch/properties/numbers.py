@@ -23,10 +23,10 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    in_double,
     once,
     with_model,
 )
+from shapewatch.properties.versions import in_double
 from shapewatch.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"

@@ -30,9 +30,8 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
     once,
-    same_word,
-    with_random_weights,
 )
+from shapewatch.properties.versions import same_word, with_random_weights
 
 LEAST = 5  # positions: of fewer, numbers may be in order by chance
 

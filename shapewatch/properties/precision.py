@@ -10,21 +10,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.numbers import (
-    between_two,
-    flat_rows,
-    unpadded_rows,
-)
-from shapewatch.properties.perturbation import (
-    module_calls,
-    watch_modules,
-)
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    in_double,
-    with_moved_weights,
-)
+from shapewatch.properties.numbers import between_two, flat_rows, unpadded_rows
+from shapewatch.properties.perturbation import module_calls, watch_modules
+from shapewatch.properties.subject import NotJudgedError, Subject
+from shapewatch.properties.versions import in_double, with_moved_weights
 
 WORTH_A_WORD = 1e-3  # of the outputs' size
 MOVES_ALLOWED = 4  # as far off as rounded weights move them; right: to 1.6

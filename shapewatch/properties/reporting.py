@@ -30,10 +30,7 @@ from shapewatch.properties.finding import (
     Report,
 )
 from shapewatch.properties.learning import live_parameters
-from shapewatch.properties.losses import (
-    next_word,
-    padding_in_loss,
-)
+from shapewatch.properties.losses import next_word, padding_in_loss
 from shapewatch.properties.numbers import finite, logits, repeatable
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import raw_output

@@ -5,14 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from tests.helpers.losses import (
-    PAD,
-    V,
-    after,
-    costs,
-    each,
-    plain,
-)
+from tests.helpers.losses import PAD, V, after, costs, each, plain
 from tests.helpers.strangers import GPT
 
 

@@ -17,11 +17,7 @@ from shapewatch.properties import (
     reporting,
     score_scale,
 )
-from shapewatch.properties.finding import (
-    FailedReport,
-    Finding,
-    Report,
-)
+from shapewatch.properties.finding import FailedReport, Finding, Report
 from shapewatch.properties.reporting import CHECKS
 from tests.helpers.strangers import GPT, IDS, Attention
 

@@ -7,15 +7,8 @@ import torch
 import transformers
 from torch import nn
 
-from shapewatch.properties import causality, padding_invariance, past
+from shapewatch.properties import causality, padding_invariance
 from tests.helpers.legitimate import LEGITIMATE
-from tests.helpers.pooled import (
-    PAD,
-    RIGHT,
-    WRONG,
-    Classifier,
-    sentences_of_ids,
-)
 from tests.helpers.strangers import (
     GPT,
     IDS,
@@ -91,36 +84,6 @@ def test_a_right_model_of_a_stranger_raises_no_alarm(name):
     assert "could not be asked" not in str(found), found
     unusual = [f.name for f in found.findings if f.level == "unusual"]
     assert unusual == UNUSUAL.get(name, [])
-
-
-CHECKS = {
-    "padding": "padding_invariance",
-    "batch": "batch_independence",
-    "order": "order_sensitivity",
-}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("known", [{"pad": PAD}, {}], ids=["pad", "no pad"])
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_one_is_not_called_broken(name, known):
-    found = report(RIGHT[name](), sentences_of_ids(), **known)
-    assert found.ok, found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WRONG)
-def test_a_broken_one_is_found_out(name):
-    build, which = WRONG[name]
-    found = report(build(), sentences_of_ids(), pad=PAD)
-    assert CHECKS[which] in found.broken, found
-
-
-def test_whom_a_position_hears_is_not_asked():
-    for check in causality, past:
-        finding = check(Classifier(), sentences_of_ids(), pad=PAD)
-        assert finding.holds is None
-        assert finding.says.startswith("There is one output for a whole")
 
 
 SOME = ["post-norm", "rotations", "nn.Transformer", "mask, and then sum to 1"]

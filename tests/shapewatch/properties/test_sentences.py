@@ -32,12 +32,7 @@ from tests.helpers.rotating import (
     halves,
     neighbours,
 )
-from tests.helpers.strangers import (
-    GPT,
-    Kinds,
-    MixedAfter,
-    Talking,
-)
+from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tests.helpers.writers import StartsWithOne
 from tests.helpers.wrong_losses import ODD, WRONG
 from tformer_lite import (

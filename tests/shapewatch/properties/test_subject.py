@@ -13,14 +13,13 @@ from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    TrainingModel,
     error_line,
     failed_here,
     find_output,
-    in_double,
     once,
     with_model,
 )
+from shapewatch.properties.versions import TrainingModel, in_double
 from tests.helpers.rounding import FilledLarge, SingleOnly
 from tests.helpers.strangers import GPT
 from tformer_lite import report, running_model

@@ -1,10 +1,13 @@
-"""Classifiers: a vector of each position, and one output of them all."""
+"""Classifiers, which give one output for all positions: right, and wrong."""
 
 from collections.abc import Callable
 from functools import partial
 
+import pytest
 import torch
 from torch import Tensor, nn
+
+from shapewatch.properties import causality, past, report
 
 PAD = 0
 
@@ -98,17 +101,43 @@ RIGHT: dict[str, Callable[[], nn.Module]] = {
     "the last": partial(Classifier, last),
     "a mean of words": WordMean,
 }
-# A model, and which check says what is wrong with it.
-WRONG: dict[str, tuple[Callable[[], nn.Module], str]] = {
-    "no padding mask": (partial(Classifier, masked=False), "padding"),
-    "padding in the mean": (
-        partial(Classifier, mean_with_padding),
-        "padding",
-    ),
-    "divided by the batch": (partial(Classifier, share_of_all), "batch"),
-    "rows for positions": (
-        partial(Classifier, masked=False, rows_first=False),
-        "batch",
-    ),
-    "no places": (partial(Classifier, mean, places=False), "order"),
+# Models by the check that says what is wrong with them.
+WRONG: dict[str, dict[str, Callable[[], nn.Module]]] = {
+    "padding_invariance": {
+        "no padding mask": partial(Classifier, masked=False),
+        "padding in the mean": partial(Classifier, mean_with_padding),
+    },
+    "batch_independence": {
+        "divided by the batch": partial(Classifier, share_of_all),
+        "rows for positions": partial(
+            Classifier, masked=False, rows_first=False
+        ),
+    },
+    "order_sensitivity": {
+        "no places": partial(Classifier, mean, places=False)
+    },
 }
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("known", [{"pad": PAD}, {}], ids=["pad", "no pad"])
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_one_is_not_called_broken(name, known):
+    found = report(RIGHT[name](), sentences_of_ids(), **known)
+    assert found.ok, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "name"), [(x, name) for x in WRONG for name in WRONG[x]]
+)
+def test_a_broken_one_is_found_out(check, name):
+    found = report(WRONG[check][name](), sentences_of_ids(), pad=PAD)
+    assert check in found.broken, found
+
+
+def test_whom_a_position_hears_is_not_asked():
+    for check in causality, past:
+        finding = check(Classifier(), sentences_of_ids(), pad=PAD)
+        assert finding.holds is None
+        assert finding.says.startswith("There is one output for a whole")

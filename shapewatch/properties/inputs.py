@@ -1,0 +1,189 @@
+"""Inputs: what a model is given, by place or by name, in a row; and which of
+it are sequences of words."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import (
+    MappingKey,
+    SequenceKey,
+    TreeSpec,
+    tree_flatten_with_path,
+)
+
+from shapewatch.tracing.record.tensors import tensors
+
+OPTIONS = {"pad", "unknown", "causal", "positions", "output", "loss"}
+UNK, PAD = 0, 1  # the ids of [UNK]: the second where padding has the first
+SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
+NO_SEQUENCE = re.compile("mask|type|segment|position|pos_|_pos|label")
+
+
+def no_inputs(given: tuple) -> str:
+    """Say what inputs are, where none is given that a check could change."""
+    kinds = ", ".join(type(x).__name__ for x in given)
+    if not kinds:
+        return "give the model's inputs, too: report(model, ids)"
+    return f"inputs are tensors, such as ids (B, T), and not: {kinds}"
+
+
+def own_ids(
+    model: Callable, pad: int | None, unknown: int | None
+) -> tuple[int | None, int | None]:
+    """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
+    config = getattr(model, "config", None)
+    model_pad = getattr(config, "pad", getattr(model, "pad", None))
+    if pad is None and isinstance(
+        model_pad, int
+    ):  # and no module of that name
+        pad = model_pad
+    if unknown is None and hasattr(config, "pad"):
+        unknown = UNK if pad != UNK else PAD
+    return pad, unknown
+
+
+def is_id(x: Tensor, wanted: int | None) -> Tensor:
+    """Which positions have an id: (B, T). No vector has one."""
+    if x.is_floating_point() or wanted is None:
+        return torch.zeros(x.shape[:2], dtype=torch.bool)
+    return x == wanted
+
+
+def inputs_in_order(
+    model: Any, inputs: tuple, named: Mapping[str, Any]
+) -> tuple[tuple, list[str], TreeSpec | None]:
+    """Put all that a model is given in a row, name each, and tell in which
+    form the model is handed it; None where that is by place."""
+    refuse_typos(model, named)
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+        every = {**inputs[0], **named}
+        if accepts_names(model, every):
+            inputs, named = (), every
+    inputs = tuple(dict(x) if isinstance(x, Mapping) else x for x in inputs)
+    if not named and not any(isinstance(x, dict) for x in inputs):
+        return inputs, parameter_names(model, len(inputs)), None
+    refuse_unknown(model, named)
+    order = [*(parameters_of(model) or ()), *named]
+    sorted_ones = dict(sorted(named.items(), key=lambda x: order.index(x[0])))
+    leaves, form = tree_flatten_with_path((inputs, sorted_ones))
+    places = parameter_names(model, len(inputs))
+    names = [name_of_leaf(path, places) for path, _ in leaves]
+    return tuple(leaf for _, leaf in leaves), names, form
+
+
+def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
+    """Give the parameters of a model; None where nobody says."""
+    try:
+        return signature(getattr(model, "forward", model)).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+def optional_inputs(model: Callable) -> dict[str, Any]:
+    """Name the optional inputs of a model, with what they are else."""
+    asked = (parameters_of(model) or {}).items()
+    pairs = ((name, parameter.default) for name, parameter in asked)
+    return {name: x for name, x in pairs if x is not Parameter.empty}
+
+
+def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
+    """Whether a model may be called with these names."""
+    asked = parameters_of(model)
+    if asked is None:
+        return True
+    try:
+        Signature([*asked.values()]).bind(**named)
+    except TypeError:
+        return False
+    return True
+
+
+def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
+    """Raise TypeError for a name that a model has no input for."""
+    asked = parameters_of(model)
+    if asked is None:
+        return
+    kinds = {parameter.kind for parameter in asked.values()}
+    unknown = [name for name in named if name not in asked]
+    if unknown and Parameter.VAR_KEYWORD not in kinds:
+        raise TypeError(
+            f"{unknown[0]!r} is no option here, and no input of the model, "
+            f"which has {', '.join(asked) or 'none'}"
+        )
+
+
+def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
+    """Raise TypeError for a name that is nearly an option's."""
+    for name in named.keys() - (parameters_of(model) or {}).keys():
+        for option in (*OPTIONS, "expect"):
+            alike = SequenceMatcher(None, name, option).ratio() > 0.9
+            if alike or sorted(name) == sorted(option):
+                raise TypeError(
+                    f"{name!r}: is {option!r} meant? If not, give the "
+                    f"model's inputs in a dictionary: {{{name!r}: ...}}"
+                )
+
+
+def name_of_leaf(path: Iterable[Any], parameters: list[str]) -> str:
+    """Name an input by its key, or by the parameter it is handed to."""
+    names = [str(key.key) for key in path if isinstance(key, MappingKey)]
+    places = [key.idx for key in path if isinstance(key, SequenceKey)]
+    return names[-1] if names else parameters[places[1]]
+
+
+def sequences(given: tuple, names: list[str]) -> list[int]:
+    """Tell which inputs are sequences: ids or vectors, and no masks, kinds
+    of tokens, or numbers of positions. Where none is, all that have two axes
+    or more; where none has, all."""
+    if len(given) == 1:
+        return [0]
+    named = enumerate(zip(given, names))
+    words = [i for i, (x, name) in named if is_sequence(x, name)]
+    wide = (i for i, x in enumerate(given) if getattr(x, "ndim", 0) > 1)
+    return words or [*wide] or [*range(len(given))]
+
+
+def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
+    """Raise ValueError for inputs that have no numbers, and for a model that
+    rounds them by what else is there."""
+    for x in tensors([*inputs]):
+        if x.is_meta or not x.numel():
+            raise ValueError(
+                f"an input {tuple(x.shape)} on {x.device} has no numbers: "
+                "give rows of words, on a device that has some"
+            )
+    for part in getattr(model, "modules", list)():
+        if type(part).__module__.startswith("torch.ao.nn.quantized"):
+            raise ValueError(
+                f"a quantised {type(part).__name__} rounds by what else is in "
+                "the batch, and has no gradients: ask the model that this "
+                "one was made from"
+            )
+
+
+def parameter_names(model: Callable, count: int) -> list[str]:
+    """Name what a model's inputs are handed to; "" where nobody says."""
+    kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+    asked = parameters_of(model) or {}
+    names = [
+        name for name, parameter in asked.items() if parameter.kind in kinds
+    ]
+    return (names + [""] * count)[:count]
+
+
+def is_sequence(x: Any, name: str) -> bool:
+    """Whether an input is ids (B, T) or vectors (B, T, C)."""
+    if not isinstance(x, Tensor) or x.dtype == torch.bool or x.is_meta:
+        return False
+    if x.ndim not in (2, 3) or not x.numel() or NO_SEQUENCE.search(name):
+        return False
+    if x.is_floating_point():
+        return x.ndim == 3 and bool(x.isfinite().all() and x.max() > 0)
+    steps = x.diff(dim=1).abs()
+    counted = bool(steps.numel() and steps.max() <= 1 and x[:, 0].max() <= 1)
+    return x.ndim == 2 and (not counted or bool(SEQUENCE.search(name)))
