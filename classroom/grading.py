@@ -19,9 +19,7 @@ LONGEST_TEXT = 600  # characters of what a student's error says
 LONGEST_ANSWER = 20_000  # characters of an explanation
 FINE = "right", "read", "to be read"  # what stands where no mistake is
 
-StudentsByMistake = dict[
-    str, list[str]
-]  # by a mistake, the students who made it
+StudentsByMistake = dict[str, list[str]]
 
 
 @dataclass(frozen=True)

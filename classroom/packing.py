@@ -37,7 +37,7 @@ from classroom.trials import (
 FEW = 2  # sizes that each axis of a stored trial can have
 TABLE = 997  # numbers, from which all that are stored are taken
 DECIMALS = 3  # that they have
-CANDIDATES = 400  # of which the smallest trial is stored
+CANDIDATES = 400  # of which the smallest is stored; a tenth for a class
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
 KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
@@ -106,7 +106,8 @@ class ShortDraw(Draw):
 def small_trial(exercise: Exercise) -> Trial:
     """Draw some trials, and give the smallest of those that tell enough,
     without the probes. Raises ValueError where none does."""
-    draws = (ShortDraw(f"{exercise.name} {n}") for n in range(CANDIDATES))
+    count = CANDIDATES // 10 if exercise.make else CANDIDATES
+    draws = (ShortDraw(f"{exercise.name} {n}") for n in range(count))
     candidates = [tuple(drawn_cases(exercise, draw)) for draw in draws]
     for cases in sorted(candidates, key=partial(numbers_in, exercise)):
         if not sameness(cases):

@@ -42,6 +42,13 @@ WITH_ROOMS = "tformer_lite", "shapewatch"
 # What stands beside a package's code for those who build or read it.
 NO_CODE = {"README.md", "LICENSE", "pyproject.toml", "hatch_build.py"}
 NO_PART = {"__pycache__", ".ipynb_checkpoints"}
+# What no exercise asks for: what chapters alone show, and what hands exercises
+# out and grades, in a copy of the repository.
+NOT_ASKED_FOR = re.compile(
+    r"tformer_lite/example/stored/(lookup\.pt|results\.json)|classroom/(pages/.*"
+    r"|(assignment|cells|commands|course|gradescope|grading|job|packing|pages"
+    r"|rehearsal|sandbox|sheets|submissions|__main__)\.py)"
+)
 # What `check` needs of a notebook with exercises, which the reader has.
 NEEDED = re.compile(
     r"^## [^\n]*\n|^```\{code-cell\}.*?^```\n|<summary>A solution.*?^```\n",
@@ -75,10 +82,13 @@ def exercise_files() -> dict[str, Path]:
 def write_archives(folder: Path) -> list[Path]:
     """Write the archives into a folder, and list them."""
     for name, packages in ARCHIVES.items():
-        every = [file for x in packages for file in package_files(x).items()]
+        files = {n: f for x in packages for n, f in package_files(x).items()}
         if "pictures" in packages:
-            every.append((ONE_FILE.name, ONE_FILE))
-        zip_up({x: needed_bytes(f) for x, f in every}, folder / name)
+            files[ONE_FILE.name] = ONE_FILE
+        else:
+            left_out = NOT_ASKED_FOR.fullmatch
+            files = {n: f for n, f in files.items() if not left_out(n)}
+        zip_up({n: needed_bytes(f) for n, f in files.items()}, folder / name)
     return [folder / name for name in ARCHIVES]
 
 

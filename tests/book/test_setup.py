@@ -103,6 +103,9 @@ def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
             wanted |= {f.relative_to(above).as_posix() for f in own}
         if "pictures" in packages.ARCHIVES[file.name]:
             wanted.add(packages.ONE_FILE.name)
+        else:
+            left_out = filter(packages.NOT_ASKED_FOR.fullmatch, wanted)
+            wanted = wanted - {*left_out}
         if "classroom" in packages.ARCHIVES[file.name]:
             shelves = (
                 ROOT / "chapters/exercises",

@@ -25,7 +25,14 @@ from classroom.sandbox import (
 )
 from classroom.submissions import Submission, submissions
 from tests.helpers.answers import HEAD, solutions, written_answers
-from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
+from tests.helpers.attacks import (
+    ALONE,
+    ANSWERS,
+    ATTACKS,
+    HONEST,
+    TOGETHER,
+    WITHOUT_PROCESS,
+)
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
 
@@ -67,16 +74,24 @@ def test_a_notebook_that_was_left_as_it_is_is_worth_nothing():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", [*ALONE, *ANSWERS])
 def test_an_attack_is_worth_no_more_than_the_honest_part(name, sandbox):
     begun = time.monotonic()
-    submission = Submission(name, (ATTACKS[name], HONEST))
-    done = grade(submission, WEEK, sandbox)
+    cells = (ATTACKS[name], HONEST)[:: -1 if name in ANSWERS else 1]
+    done = grade(Submission(name, cells), WEEK, sandbox)
     assert done.total <= MOST
     assert len(done.marks) == 2
     assert time.monotonic() - begun < SECONDS + 60  # torch is imported
     if name not in WITHOUT_PROCESS:
         assert done.total == MOST, done.notes
+
+
+@pytest.mark.full
+def test_attacks_after_which_a_process_goes_on_gain_nothing_together():
+    cells = [*(ATTACKS[name] for name in TOGETHER), HONEST]
+    done = grade(Submission("all", (*cells,)), WEEK, Sandbox(seconds=60))
+    assert len(done.marks) == 2
+    assert done.total == MOST, done.notes
 
 
 @pytest.mark.full

@@ -72,17 +72,6 @@ def test_what_is_assigned_is_graded_with_its_points(week, capsys):
     assert "4 of 8 points" in sheet
 
 
-@pytest.mark.full
-def test_grading_again_says_whose_points_have_changed(week, capsys):
-    main(["grade", "submissions", TRUST])
-    hand_in(week, "asha", "pass")
-    capsys.readouterr()
-    main(["grade", "submissions", TRUST])
-    assert "changed: asha, 4 to 0" in capsys.readouterr().out
-    main(["grade", "submissions", TRUST])
-    assert "no total has changed" in capsys.readouterr().out
-
-
 def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
     for words, says in {
         "assign dealtout": "near are dealt_out",
@@ -100,28 +89,3 @@ def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
     marks.write_text("Student,exercise\nasha,alibi_bias\n")
     words = f"grade submissions {TRUST}"
     assert "a row needs Student" in refused(capsys, words)
-
-
-@pytest.mark.full
-def test_explanations_are_read_by_running_the_same_command_twice(week, capsys):
-    assert main(["assign", "why_columns", "--points", "5"]) == 0
-    hand_in(week, "asha", 'why_columns = "Nobody attends to it."')
-    hand_in(week, "bina", 'why_columns = """One.\n\nTwo."""')
-    assert main(["grade", "submissions", TRUST]) == 0
-    assert grades(week)["asha"]["Exercises"] == ""
-    page = (week / "grades-sheets" / "to-read.html").read_text("utf8")
-    assert "One.\n\nTwo." in page
-    file = week / "grades-marks.csv"
-    text = file.read_text("utf8")
-    assert "asha,why_columns,,5,\n" in text
-    text = text.replace("asha,why_columns,,5,", "asha,why_columns,4,5,Good.")
-    file.write_text(f"{text}chandra,why_columns,,,\n", "utf8")
-    typed = file.read_text("utf8")
-    assert main(["grade", "submissions", TRUST]) == 0
-    said = capsys.readouterr().out
-    assert "asha: 4 of 5\nbina: 0 of 5, 1 to be read\n" in said
-    assert "changed: asha, – to 4" in said
-    assert "nobody handed in as chandra" in said
-    assert file.read_text("utf8") == typed
-    sheet = (week / "grades-sheets" / "asha.html").read_text("utf8")
-    assert "Good." in sheet

@@ -328,7 +328,6 @@ def test_the_zip_is_tried_out_before_it_is_uploaded(week, capsys):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda text: text.replace(b"\n", b"\r\n"), "as on Windows"),
         (lambda text: text.replace(b"grade_here(", b"no("), "fails"),
         (lambda text: text.replace(b"classroom.g", b"class.g"), "fails"),
     ],
@@ -354,33 +353,19 @@ def test_a_right_answer_without_its_points_is_a_fault(week, monkeypatch):
         gradescope.check_autograder(week, Path("good.zip"))
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("", ["torch>=2.4,<=V", "numpy>=1.26,<=V"]),
-        ("matplotlib", ["torch>=2.4,<=V", "numpy>=1.26,<=V", "matplotlib<=V"]),
-        ("numpy<3, torch==2.5.1", ["torch==2.5.1", "numpy<3"]),
-        (
-            "seaborn>=0.13,!=0.14.*",
-            [
-                "torch>=2.4,<=V",
-                "numpy>=1.26,<=V",
-                "seaborn>=0.13,!=0.14.*,<=V",
-            ],
-        ),
-        ("none-such", ["torch>=2.4,<=V", "numpy>=1.26,<=V", "none-such"]),
-    ],
-)
-def test_packages_have_bounds(words, found):
-    own = [
-        re.sub(r"<=[\d.]+", "<=V", x) for x in gradescope.requirements(words)
+def test_a_package_is_no_newer_than_the_one_that_is_here():
+    names = gradescope.requirements("matplotlib, numpy,none-such")
+    assert [re.sub(r"<=[\d.]+", "<=V", name) for name in names] == [
+        "torch>=2.4,<=V",
+        "numpy>=1.26,<=V",
+        "matplotlib<=V",
+        "none-such",
     ]
-    assert own == found
 
 
 @pytest.mark.parametrize(
     "words",
-    ["a b", "a;b", "$(ls)", "-r x", "a>=", "'a'", "a,,b", "a @ b", "é"],
+    ["a b", "a;b", "$(ls)", "-r x", "a>=1", "'a'", "a,,b", "a @ b", "é"],
 )
 def test_other_words_are_no_packages(words):
     with pytest.raises(ValueError, match="--packages"):

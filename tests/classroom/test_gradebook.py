@@ -21,7 +21,12 @@ from classroom.assignment import (
     parse_points,
     student_notebook,
 )
-from classroom.commands import with_typed, write_pages
+from classroom.commands import (
+    changes,
+    strangers,
+    with_typed,
+    write_pages,
+)
 from classroom.exercise import exercises
 from classroom.grading import Grade, Mark, mark, mistakes, read_outcome
 from classroom.judging import RULE, Verdict, try_answer
@@ -344,6 +349,25 @@ def test_typed_points_stay_and_what_is_new_is_added_below(tmp_path):
     assert typed["dil", "why_columns"].row == 6
     sheets.add_rows(file, grades, typed)
     assert file.read_bytes() == before
+
+
+def test_grading_again_says_whose_points_have_changed(tmp_path):
+    file = tmp_path / "grades.csv"
+    half, nothing = (
+        sheets.gradebook([done("asha", share)], WEEK) for share in (0.5, 0.0)
+    )
+    assert changes(file, half) == []
+    sheets.write_rows(file, half)
+    assert changes(file, half) == ["no total has changed"]
+    assert changes(file, nothing) == ["changed: asha, 5 to 0"]
+
+
+def test_points_for_somebody_who_handed_in_nothing_are_told():
+    typed = {("chandra", "why_columns"): sheets.TypedMark(2, 4.0, "Good.")}
+    assert strangers(["asha"], [], typed) == ["nobody handed in as chandra"]
+    assert strangers(["chandra"], [], typed) == []
+    on_no_row = "on no row of the roster, or on several: nobody"
+    assert strangers(["nobody", "athapa"], CANVAS, {}) == [on_no_row]
 
 
 @pytest.mark.parametrize(

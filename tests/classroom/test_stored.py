@@ -30,7 +30,7 @@ from classroom.exercise import exercise, exercises
 from classroom.judging import try_answer
 from classroom.mistakes import HEAD
 practice = [x for x in exercises().values() if not x.assignable]
-print(json.dumps([[x.name, x.title, x.right, x.names] for x in practice]))
+print(json.dumps([[x.name, x.title, x.right] for x in practice]))
 for name, code in json.load(open("answers.json")):
     each = exercise(name)
     assert not each.right and not each.edits and not each.draw
@@ -94,7 +94,7 @@ def test_the_package_judges_homework_and_has_no_code_of_it(tmp_path):
     done = run(here, sys.executable, "-c", JUDGE)
     practice, *said, refused = map(json.loads, done.stdout.splitlines())
     assert practice == [
-        [each.name, each.title, each.right, each.names]
+        [each.name, each.title, each.right]
         for each in exercises().values()
         if not each.assignable
     ]

@@ -1,5 +1,7 @@
 """Cells that try to get points without an answer, or to do harm."""
 
+import re
+
 # One right answer and one wrong: what honest work is worth here.
 HONEST = """
 from classroom import check
@@ -355,3 +357,15 @@ WITHOUT_PROCESS = {
     "a torch of my own",
     "orphans that multiply",
 }
+# These take the time of their cell, or look through all files.
+SLOW = {
+    "endless loop",
+    "sleep",
+    "files in memory",
+    "shared memory",
+    "the solutions",
+}
+# These are answers; the others stand in cells before one.
+ANSWERS = [x for x in ATTACKS if re.search("(?m)^(def )?alibi_b", ATTACKS[x])]
+ALONE = sorted(SLOW | WITHOUT_PROCESS)
+TOGETHER = [x for x in ATTACKS if x not in (*ALONE, *ANSWERS)]
