@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.helpers.commands import PAIRS, TEXT, char, refusal, translate
-from tests.helpers.learning import Cut
+from tests.helpers.learning import cut
 from tformer_lite import (
     Config,
     DecoderOnly,
@@ -20,7 +20,6 @@ from tformer_lite import (
     greedy,
     load_checkpoint,
     mean_loss,
-    read_pairs,
     split_pairs,
     train,
 )
@@ -204,11 +203,11 @@ def test_a_small_language_is_learned_with_nothing_typed(capsys, tmp_path):
 def test_ctrl_c_says_what_is_kept_and_resume_goes_on_from_it(
     capsys, tmp_path, monkeypatch, command
 ):
-    def cut(trainer, data, *others):
-        train(trainer, Cut(5, data), *others)
+    def stopped(trainer, data, *others):
+        train(trainer, cut(5, data), *others)
 
     path = tmp_path / "model.pt"
-    monkeypatch.setattr(commands.lite, "train", cut, raising=False)
+    monkeypatch.setattr(commands.lite, "train", stopped, raising=False)
     assert main(command(tmp_path, "--steps", "20")) == 130
     monkeypatch.undo()
     said = capsys.readouterr().err
@@ -280,9 +279,7 @@ FILES = {
     "short.txt": b"amar",
     "empty.txt": b" \n",
     "bad.txt": b"one\ntwo\xff\n",
-    "tables.txt": "one\ttwo\n".encode("utf-16"),
     "no_tab.tsv": b"one\ttwo\nthree\n",
-    "no_side.tsv": b"one\t\n",
     "few.tsv": b"a\tb\nc\td\n",
     "numbers.tsv": b"".join(b"%d\ta %d\t\n" % (i, i) for i in range(40)),
     "same.tsv": b"".join(b"a %d\tCC BY\n" % i for i in range(40)),
@@ -291,7 +288,6 @@ REFUSED = {
     "char nowhere.txt": "nowhere.txt: No such file",
     "char .": ".: Is a directory",
     "char bad.txt": "bad.txt is no text in UTF-8",
-    "char tables.txt": "tables.txt is no text in UTF-8",
     "char empty.txt": "empty.txt has no text in it",
     "char short.txt": "Bring a longer text, or choose a smaller size",
     "char text.txt --block_size 8 --as-in-source --max_seq_len 4": (
@@ -308,9 +304,7 @@ REFUSED = {
     "char text.txt --block_size 8 --save_path . --force": ". is a folder",
     "char text.txt --block_size 8 --save_path text.txt/m.pt": "text.txt: File",
     "char text.txt --block_size 8 --resume": "no checkpoint tiny_tran",
-    "translate bad.txt": "bad.txt is no text in UTF-8",
     "translate no_tab.tsv": "no_tab.tsv, line 2: 'three' is no pair: write",
-    "translate no_side.tsv": "no_side.tsv, line 1: 'one\\t' is no pair",
     "translate few.tsv": "2 different source sentences cannot be split",
     "translate numbers.tsv": "the first column of numbers.tsv is all numbers",
     "translate same.tsv": "second column of same.tsv is all numbers, or all t",
@@ -334,8 +328,3 @@ def test_a_checkpoint_of_the_other_kind_is_not_gone_on_from(capsys, tmp_path):
     again = translate(tmp_path, "--steps", "1", "--resume")
     said = refusal(capsys, *again, main=main)
     assert "is no checkpoint of `train translate`, and one is" in said
-
-
-def test_pairs_are_read_as_the_book_reads_them(tmp_path):
-    main(translate(tmp_path, "--steps", "1"))
-    assert read_pairs(tmp_path / "pairs.tsv") == PAIRS

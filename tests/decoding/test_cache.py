@@ -244,24 +244,35 @@ def last_two(t: int, device=None) -> Tensor:
     return seen.tril()[None, None]
 
 
-def anew(place: object) -> dict:
+class Mine(DecoderOnly):
+    """A reader's own: its words in another order."""
+
+    def forward(self, ids):
+        return super().forward(ids).flip(-1)
+
+
+def anew(attention: object, **more: object) -> dict:
     """An attention of the reader's own for the decoder alone."""
-    return {"attention": place, "cross_attention": "split"}
+    return {"attention": attention, "cross_attention": "split"} | more
 
 
 ANEW = {
     "attention": anew(LoudAttention),
     "neighbours": anew(Neighbours),
     "place": anew(partial(MultiHeadAttention, place=placed_anew)),
-    "rotary": anew(LoudAttention) | {"positions": "rotary"},
+    "rotary": anew(LoudAttention, positions="rotary"),
     "ahead": {"mask": mirrored},
     "length": {"mask": last_two},
 }
+CASES = [*product((DecoderOnly, EncoderDecoder), ANEW)]
+CASES += [(EncoderDecoder, "cross"), (Mine, "model")]
+# It turns each query from where its row stands, not from 0.
+ANEW["cross"] = {"cross_attention": partial(MultiHeadAttention, place=rotate)}
+ANEW["model"] = {}
 
 
 @pytest.mark.slow
-@kinds
-@pytest.mark.parametrize("name", ANEW)
+@pytest.mark.parametrize(("kind", "name"), CASES)
 def test_what_cannot_be_kept_is_computed_anew(kind, name):
     model, src, tgt = prepared("building_blocks", kind, **ANEW[name])
     with torch.no_grad():
@@ -280,25 +291,7 @@ def test_what_cannot_be_kept_is_computed_anew(kind, name):
     close(quick(*src, tgt[[1, 0, 2], :6])[:, -1:], swapped[:, -1:])
 
 
-def test_cross_attention_that_turns_is_computed_anew():
-    """It turns each query from where its row stands, not from 0."""
-    own = {"cross_attention": partial(MultiHeadAttention, place=rotate)}
-    model, src, tgt = prepared("building_blocks", EncoderDecoder, **own)
-    quick = cached(model)
-    assert isinstance(quick, RecomputedModel)
-    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
-
-
-class Mine(DecoderOnly):
-    """A reader's own: its words in another order."""
-
-    def forward(self, ids):
-        return super().forward(ids).flip(-1)
-
-
-def test_a_model_or_a_block_of_the_readers_own_is_computed_anew():
-    model, _, tgt = prepared("char_lm", Mine)
-    close(grown(cached(model), (), tgt, STEPS[1]), model(tgt))
+def test_a_block_or_a_stack_of_the_readers_own_is_computed_anew():
     model, _, _ = prepared("char_lm", DecoderOnly)
     model.decoder.blocks[1].self_attention = LoudAttention(12, 3).double()
     assert isinstance(cached(model), RecomputedModel)

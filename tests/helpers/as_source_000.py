@@ -5,15 +5,7 @@ from torch import Tensor
 NAMES = {
     r"_embedding\.tokens\.weight": "_words.table",
     r"_embedding\.positions": "_places",
-    r"(query|key|value|output|hidden)\.weight": r"\1",
-    r"norms\.(\d)": r"skips.\1.norm",
-    r"norm\.weight": "norm.gain",
-    r"norm\.bias": "norm.shift",
-    r"feed_forward\.hidden": "bend.widen",
-    r"feed_forward\.output": "bend.narrow",
-    r"self_attention": "own",
-    r"cross_attention": "cross",
-    r"head\.weight": "head.table",
+    r"(query|key|value|output|hidden|head)\.weight": r"\1",
 }
 
 

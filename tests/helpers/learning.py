@@ -1,7 +1,9 @@
 """Small trainings: a model, data with a short last batch, few steps."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from signal import SIGINT
 
 import torch
@@ -26,21 +28,29 @@ def text(rows: int = ROWS, seed: int = 1, size: int = 8) -> Windows:
     return Windows(torch.randint(11, (rows + size,), generator=generator), 8)
 
 
-class Cut:
-    """The text with Ctrl-C, typed while a batch of it is fetched."""
+class Watched:
+    """Data that says which rows are fetched, before they are."""
 
-    def __init__(self, fetch: int, data: Windows | None = None):
-        self.data, self.left = data or text(), fetch
-        self.ignore = self.data.ignore
+    def __init__(self, data: Windows, say: Callable[[list[int]], None]):
+        self.data, self.say, self.ignore = data, say, data.ignore
 
     def __len__(self):
         return len(self.data)
 
     def __getitem__(self, rows):
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), SIGINT)
+        self.say(rows)
         return self.data[rows]
+
+
+def cut(fetch: int, data: Windows | None = None) -> Watched:
+    """The text with Ctrl-C, typed while a batch of it is fetched."""
+    batches = count(1)
+
+    def say(rows: list[int]) -> None:
+        if next(batches) == fetch:
+            os.kill(os.getpid(), SIGINT)
+
+    return Watched(data or text(), say)
 
 
 def trainer(seed: int = 0, **changes) -> Trainer:

@@ -9,18 +9,5 @@ from tests.helpers.project import ROOT
 LIST = ROOT / "tformer_lite" / "example" / "texts" / "source_003.txt"
 ROWS = [line.split(" | ") for line in LIST.read_text("utf8").splitlines()[1:]]
 TABLE = [(int(n), text, tuple(map(int, s.split()))) for n, text, s, *_ in ROWS]
-BLOCKS = sorted({block for block, *_ in TABLE})
 # What has another shape here, and which: our masks have every axis.
 COUNTERPARTS = {(9, "mask"): (1, 200, 200)}
-
-
-def expected(block):
-    """A codeblock's labels, and its shapes with our counterparts."""
-    rows = [(label, shape) for n, label, shape in TABLE if n == block]
-    return [(label, COUNTERPARTS.get((block, label), s)) for label, s in rows]
-
-
-def in_order(wanted, found) -> bool:
-    """Whether all that is wanted is found, one after the other."""
-    rest = iter(found)
-    return all(shape in rest for shape in wanted)

@@ -41,14 +41,14 @@ class Norm(nn.Module):
 
     def __init__(self, channels):
         super().__init__()
-        self.gain = nn.Parameter(torch.ones(1, channels))
-        self.shift = nn.Parameter(torch.zeros(1, channels))
+        self.weight = nn.Parameter(torch.ones(1, channels))
+        self.bias = nn.Parameter(torch.zeros(1, channels))
 
     def forward(self, x):
         mean = x.mean(dim=-1, keepdim=True)
         deviation = x.std(dim=-1, keepdim=True)
         normal = (x - mean) / (deviation + 1e-7)
-        return self.gain * normal + self.shift
+        return self.weight * normal + self.bias
 
 
 class Bend(nn.Module):
@@ -56,13 +56,11 @@ class Bend(nn.Module):
 
     def __init__(self, channels):
         super().__init__()
-        self.widen = random_matrix(channels, 4 * channels)
-        self.narrow = random_matrix(4 * channels, channels)
-        self.relu = nn.ReLU()
+        self.hidden = random_matrix(channels, 4 * channels)
+        self.output = random_matrix(4 * channels, channels)
 
     def forward(self, x):
-        wide = self.relu(x @ self.widen)
-        return wide @ self.narrow
+        return torch.relu(x @ self.hidden) @ self.output
 
 
 def attend(q, k, v, mask):
@@ -99,29 +97,20 @@ class Heads(nn.Module):
         return joined.view(rows, -1, self.channels) @ self.output
 
 
-class Skip(nn.Module):
-    """Add what a sublayer makes of the normalised input."""
-
-    def __init__(self, channels):
-        super().__init__()
-        self.norm = Norm(channels)
-
-    def forward(self, x, sublayer):
-        return x + sublayer(self.norm(x))
-
-
 class Reader(nn.Module):
-    """One block of the encoder."""
+    """One block of the encoder: it adds what a sublayer makes of the
+    normalised input."""
 
     def __init__(self, channels, heads, head_channels):
         super().__init__()
-        self.own = Heads(channels, heads, head_channels)
-        self.bend = Bend(channels)
-        self.skips = nn.ModuleList(Skip(channels) for _ in range(2))
+        self.self_attention = Heads(channels, heads, head_channels)
+        self.feed_forward = Bend(channels)
+        self.norms = nn.ModuleList(Norm(channels) for _ in range(2))
 
     def forward(self, x, src_mask):
-        x = self.skips[0](x, lambda x: self.own(x, x, x, src_mask))
-        return self.skips[1](x, self.bend)
+        rows = self.norms[0](x)
+        x = x + self.self_attention(rows, rows, rows, src_mask)
+        return x + self.feed_forward(self.norms[1](x))
 
 
 class Writer(nn.Module):
@@ -129,15 +118,17 @@ class Writer(nn.Module):
 
     def __init__(self, channels, heads, head_channels):
         super().__init__()
-        self.own = Heads(channels, heads, head_channels)
-        self.cross = Heads(channels, heads, head_channels)
-        self.bend = Bend(channels)
-        self.skips = nn.ModuleList(Skip(channels) for _ in range(3))
+        self.self_attention = Heads(channels, heads, head_channels)
+        self.cross_attention = Heads(channels, heads, head_channels)
+        self.feed_forward = Bend(channels)
+        self.norms = nn.ModuleList(Norm(channels) for _ in range(3))
 
     def forward(self, x, memory, src_mask, tgt_mask):
-        x = self.skips[0](x, lambda x: self.own(x, x, x, tgt_mask))
-        x = self.skips[1](x, lambda x: self.cross(x, memory, memory, src_mask))
-        return self.skips[2](x, self.bend)
+        rows = self.norms[0](x)
+        x = x + self.self_attention(rows, rows, rows, tgt_mask)
+        rows = self.norms[1](x)
+        x = x + self.cross_attention(rows, memory, memory, src_mask)
+        return x + self.feed_forward(self.norms[2](x))
 
 
 class Tower(nn.Module):
@@ -154,41 +145,22 @@ class Tower(nn.Module):
         return self.norm(x)
 
 
-class Projection(nn.Module):
-    """A logit for each word."""
-
-    def __init__(self, channels, words):
-        super().__init__()
-        self.table = random_matrix(channels, words)
-
-    def forward(self, x):
-        return x @ self.table
-
-
 class Translator(nn.Module):
     """The whole model, with the source's sizes. Masks: 0 = hidden."""
 
-    def __init__(
-        self,
-        words=(1024, 1024),
-        lengths=(8, 8),
-        sizes=(12, 3, 4),
-        layers=1,
-    ):
+    def __init__(self, words=1024, length=8, channels=12, heads=3):
         super().__init__()
-        channels = sizes[0]
-        self.src_words = Words(channels, words[0])
-        self.tgt_words = Words(channels, words[1])
-        self.src_places = Places(channels, lengths[0])
-        self.tgt_places = Places(channels, lengths[1])
-        readers = [Reader(*sizes) for _ in range(layers)]
-        self.encoder = Tower(channels, readers)
-        writers = [Writer(*sizes) for _ in range(layers)]
-        self.decoder = Tower(channels, writers)
-        self.head = Projection(channels, words[1])
+        sizes = channels, heads, channels // heads
+        self.src_words = Words(channels, words)
+        self.tgt_words = Words(channels, words)
+        self.src_places = Places(channels, length)
+        self.tgt_places = Places(channels, length)
+        self.encoder = Tower(channels, [Reader(*sizes)])
+        self.decoder = Tower(channels, [Writer(*sizes)])
+        self.head = random_matrix(channels, words)
 
     def forward(self, src, tgt, src_mask, tgt_mask):
         x = self.src_places(self.src_words(src))
         memory = self.encoder(x, src_mask)
         x = self.tgt_places(self.tgt_words(tgt))
-        return self.head(self.decoder(x, memory, src_mask, tgt_mask))
+        return self.decoder(x, memory, src_mask, tgt_mask) @ self.head

@@ -141,29 +141,20 @@ class Norm(nn.Module):
         return (self.weight * normal) + self.bias
 
 
-class Sublayer(nn.Module):
-    """A layer, dropout, the sum with its input, and a norm of the sum."""
-
-    def __init__(self, layer, sizes):
-        super().__init__()
-        self.layer = layer
-        self.dropout = nn.Dropout(sizes.dropout)
-        self.norm = Norm(sizes.channels)
-
-    def forward(self, x, *before):
-        return self.norm(self.dropout(self.layer(*before, x)) + x)
-
-
 class Reader(nn.Module):
-    """One of the source's encoders."""
+    """One of the source's encoders: a layer, dropout, the sum with its
+    input, and a norm of the sum, twice."""
 
     def __init__(self, sizes):
         super().__init__()
-        self.own = Sublayer(SelfAttention(sizes), sizes)
-        self.bend = Sublayer(Bend(sizes), sizes)
+        self.self_attention = SelfAttention(sizes)
+        self.feed_forward = Bend(sizes)
+        self.norms = nn.ModuleList(Norm(sizes.channels) for _ in range(2))
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def forward(self, x):
-        return self.bend(self.own(x))
+        x = self.norms[0](self.dropout(self.self_attention(x)) + x)
+        return self.norms[1](self.dropout(self.feed_forward(x)) + x)
 
 
 class Writer(nn.Module):
@@ -171,12 +162,17 @@ class Writer(nn.Module):
 
     def __init__(self, sizes):
         super().__init__()
-        self.own = Sublayer(SelfAttention(sizes, masked=True), sizes)
-        self.cross = Sublayer(CrossAttention(sizes), sizes)
-        self.bend = Sublayer(Bend(sizes), sizes)
+        self.self_attention = SelfAttention(sizes, masked=True)
+        self.cross_attention = CrossAttention(sizes)
+        self.feed_forward = Bend(sizes)
+        self.norms = nn.ModuleList(Norm(sizes.channels) for _ in range(3))
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def forward(self, memory, x):
-        return self.bend(self.cross(self.own(x), memory))
+        x = self.norms[0](self.dropout(self.self_attention(x)) + x)
+        mixed = self.cross_attention(memory, x)
+        x = self.norms[1](self.dropout(mixed) + x)
+        return self.norms[2](self.dropout(self.feed_forward(x)) + x)
 
 
 class Translator(nn.Module):

@@ -41,13 +41,6 @@ NAMES_003 = {
     r"(src|tgt)_embedding\.tokens": r"\1_words",
     r"encoder\.blocks": "readers",
     r"decoder\.blocks": "writers",
-    r"self_attention": "own.layer",
-    r"cross_attention": "cross.layer",
-    r"feed_forward": "bend.layer",
-    r"norms\.0": "own.norm",
-    r"(readers.*)norms\.1": r"\1bend.norm",
-    r"(writers.*)norms\.1": r"\1cross.norm",
-    r"norms\.2": "bend.norm",
 }
 
 
@@ -111,5 +104,5 @@ def masked(src: Tensor, tgt: Tensor) -> tuple[Tensor, ...]:
     return src, tgt, padding_mask(src, 1), future & padding_mask(tgt, 1)
 
 
-def equal(mine: Tensor, theirs: Tensor, atol: float = 1e-12) -> None:
+def same_numbers(mine: Tensor, theirs: Tensor, atol: float = 1e-12) -> None:
     assert_close(mine, theirs, atol=atol, rtol=0)

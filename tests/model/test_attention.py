@@ -23,11 +23,6 @@ B, T, S, H, D = 3, 5, 6, 3, 4
 C = H * D
 
 
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-
-
 def test_softmax_is_pytorchs_also_for_scores_that_overflow():
     scores = torch.tensor([[1.0, 2.0, 3.0], [1000.0, 0.0, -1000.0]])
     assert_close(softmax(scores), torch.softmax(scores, -1))
@@ -86,8 +81,8 @@ def test_attention_and_what_it_sends_back_are_pytorchs(t, name):
     theirs = scaled_dot_product_attention(*tensors, mask)
     agree_in_values(mine, theirs)
     back = [torch.autograd.grad(x, tensors, ripple(x)) for x in (mine, theirs)]
-    for one, other in zip(*back):
-        agree_in_values(one, other)
+    for pair in zip(*back):
+        agree_in_values(*pair)
 
 
 @pytest.mark.parametrize(
@@ -120,10 +115,10 @@ def test_scores_that_are_nan_are_not_hidden():
 
 def test_a_mask_leaves_the_scores_that_it_allows_as_they_were():
     mask = some_keys(B, H, T)
-    seen = trace(dot_product_attention, *draw(T, S), mask, keep=True)
-    (found,) = seen.attention()
-    assert found.masked[mask].equal(found.scores[mask])
-    assert found.masked[~mask].eq(-math.inf).all()
+    traced = trace(dot_product_attention, *draw(T, S), mask, keep=True)
+    (attention,) = traced.attention()
+    assert attention.masked[mask].equal(attention.scores[mask])
+    assert attention.masked[~mask].eq(-math.inf).all()
 
 
 def test_heads_take_neighbouring_channels_and_joining_undoes_splitting():

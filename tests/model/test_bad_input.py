@@ -132,39 +132,33 @@ def attend(shape: tuple, dtype=torch.bool, front: tuple = (B, H)):
     return dot_product_attention(q, k, k, torch.ones(shape, dtype=dtype))
 
 
-@pytest.mark.parametrize(
-    ("shape", "match"),
-    [
-        ((3, 1, 1, S), r"axis 0 .* B \(the batch\), has size 3, .* have 2"),
-        ((1, 2, 1, S), r"axis 1 .* H \(the heads\), has size 2, .* have 3"),
-        ((1, 1, 4, S), r"axis 2 .* T \(the queries\), has size 4, .* have 5"),
-        ((1, 1, 1, 5), r"axis 3 .* S \(the keys\), has size 5, .* have 6"),
-        ((B, 1, T, 1), r"axis 3 .* S .* size 1, .* 6 .* hides keys"),
-        ((T, S), r"2 axes \(5, 6\), the scores have 4 \(2, 3, 5, 6\)"),
-        ((B, 1, 1, T, S), "5 axes"),
-        ((), r"0 axes \(\)"),
-    ],
-)
-def test_a_mask_that_does_not_fit_names_the_axis(shape, match):
+BH = B, H
+MASKS = [
+    (BH, (3, 1, 1, S), r"axis 0 .* B \(the batch\), has size 3, .* have 2"),
+    (BH, (1, 2, 1, S), r"axis 1 .* H \(the heads\), has size 2, .* have 3"),
+    (BH, (1, 1, 4, S), r"axis 2 .* T \(the queries\), has size 4, .* have 5"),
+    (BH, (1, 1, 1, 5), r"axis 3 .* S \(the keys\), has size 5, .* have 6"),
+    (BH, (B, 1, T, 1), r"axis 3 .* S .* size 1, .* 6 .* hides keys"),
+    (BH, (T, S), r"2 axes \(5, 6\), the scores have 4 \(2, 3, 5, 6\)"),
+    (BH, (B, 1, 1, T, S), "5 axes"),
+    (BH, (), r"0 axes \(\)"),
+    ((), (T, 7), r"axis 1 .* S \(the keys\)"),
+    ((), (4, S), r"axis 0 .* T \(the queries\)"),
+    ((2,), (2, T, 7), r"axis 2 .* S \(the keys\)"),
+    ((2,), (2, 4, S), r"axis 1 .* T \(the queries\)"),
+    ((2,), (9, 1, S), "axis 0 of the mask, in front"),
+    ((2, 3, 2), (2, 3, 2, T, 7), r"axis 4 .* S \(the keys\)"),
+    ((2, 3, 2), (2, 3, 2, 4, S), r"axis 3 .* T \(the queries\)"),
+    ((2, 3, 2), (9, 1, 1, 1, S), "axis 0 of the mask, in front"),
+    ((H, H), (H, 1, S), "3 axes .* every axis"),  # it would broadcast
+]
+
+
+@pytest.mark.parametrize(("front", "shape", "match"), MASKS)
+def test_a_mask_that_does_not_fit_names_the_axis(front, shape, match):
+    """The last two axes have their names whatever stands in front."""
     with pytest.raises(ValueError, match=match):
-        attend(shape)
-
-
-@pytest.mark.parametrize("front", [(), (2,), (2, 3, 2)])
-def test_the_last_two_axes_are_named_whatever_stands_in_front(front):
-    n = len(front)
-    with pytest.raises(ValueError, match=rf"axis {n + 1} .* S \(the keys\)"):
-        attend((*front, T, 7), front=front)
-    with pytest.raises(ValueError, match=rf"axis {n} .* T \(the queries\)"):
-        attend((*front, 4, S), front=front)
-    if front:
-        with pytest.raises(ValueError, match="axis 0 of the mask, in front"):
-            attend((9, *[1] * n, S), front=front)
-
-
-def test_a_mask_without_an_axis_is_refused_where_it_would_broadcast():
-    with pytest.raises(ValueError, match="3 axes .* every axis"):
-        attend((H, 1, S), front=(H, H))
+        attend(shape, front=front)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.uint8])

@@ -96,16 +96,6 @@ def test_bert_is_frozen_and_only_the_rest_learns(model):
     assert embedding.projection.weight.grad.abs().sum() > 0
 
 
-def test_a_target_sees_itself_and_the_three_before(model):
-    src = torch.tensor([[2, 5, 6, 3]])
-    tgt = torch.tensor([[2, 5, 6, 7, 8, 9, 10]])
-    far, near = tgt.clone(), tgt.clone()
-    far[0, 2], near[0, 3] = 13, 13
-    last = [model.eval()(src, ids)[0, -1] for ids in (tgt, far, near)]
-    assert_close(last[0], last[1])
-    assert not last[0].allclose(last[2])
-
-
 def test_what_bert_cannot_take_is_named(folder):
     with pytest.raises(ValueError, match=f"vocab_size=99 .* {V}"):
         BertEmbedding(99, 12, folder)

@@ -86,17 +86,51 @@ class MyNorm(LayerNorm):
     """Normalise as usual."""
 
 
-@pytest.mark.parametrize("residual", ["pre", "post"])
-def test_a_norm_of_ones_own_is_used_in_every_place(residual):
-    config = replace(CONFIG, norm=MyNorm, residual=residual)
-    # Two in an encoder's block, three in a decoder's; two layers; one after
-    # each stack.
-    model = EncoderDecoder(config)
-    assert modules_of(model, MyNorm) == 2 * (2 + 3) + 2
-    assert modules_of(model, nn.LayerNorm) == 0
-    assert modules_of(DecoderOnly(config), MyNorm) == 2 * 2 + 1
-    model = EncoderDecoder(replace(config, final_norm=False))
-    assert modules_of(model, MyNorm) == 2 * (2 + 3)
+class MyAttention(MultiHeadAttention):
+    """Attend as usual."""
+
+
+class MyBlock(Block):
+    """Forget the input."""
+
+    def forward(self, x, mask=None):
+        return self.self_attention(x, mask=mask)
+
+
+class MyCrossBlock(CrossBlock):
+    """Forget the input, and read the memory."""
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        return self.cross_attention(x, memory, memory_mask)
+
+
+NORM = {"norm": MyNorm, "residual": "pre"}
+BOTH = {"attention": MyAttention}
+PAIR = {"residual": (MyBlock, MyCrossBlock), "norm": MyNorm}
+# A choice, a part, and how many of it a translator and a writer have. Norms:
+# two in an encoder's block, three in a decoder's; one after each stack.
+OWN = [
+    (NORM, MyNorm, 2 * (2 + 3) + 2, 2 * 2 + 1),
+    (NORM | {"residual": "post"}, MyNorm, 2 * (2 + 3) + 2, 2 * 2 + 1),
+    (NORM | {"final_norm": False}, MyNorm, 2 * (2 + 3), 2 * 2),
+    (NORM, nn.LayerNorm, 0, 0),
+    (BOTH, MyAttention, 2 + 2 * 2, 2),
+    (BOTH | {"cross_attention": "fused"}, MyAttention, 2 + 2, 2),
+    ({"cross_attention": MyAttention}, MyAttention, 2, 0),
+    (PAIR, MyBlock, 2, 2),
+    (PAIR, MyCrossBlock, 2, 0),
+    (PAIR, MyNorm, 2 * (2 + 3) + 2, 2 * 2 + 1),
+]
+
+
+@pytest.mark.parametrize(("choices", "part", "number", "alone"), OWN)
+def test_a_part_of_ones_own_is_used_in_every_place(
+    choices, part, number, alone
+):
+    model = build(EncoderDecoder, replace(CONFIG, **choices))
+    assert modules_of(model, part) == number
+    assert modules_of(DecoderOnly(model.config), part) == alone
+    assert model(SRC, TGT).shape == (2, 7, 11)
 
 
 def test_an_activation_of_ones_own_bends_every_hidden_layer():
@@ -104,20 +138,6 @@ def test_an_activation_of_ones_own_bends_every_hidden_layer():
     config = replace(CONFIG, activation=lambda x: calls.append(x) or x.sin())
     build(EncoderDecoder, config)(SRC, TGT)
     assert [x.shape for x in calls] == [(2, 6, 24)] * 2 + [(2, 7, 24)] * 2
-
-
-class MyAttention(MultiHeadAttention):
-    """Attend as usual."""
-
-
-def test_attention_of_ones_own_serves_both_kinds_or_one():
-    for own, number in (
-        ({"attention": MyAttention}, 2 + 2 * 2),
-        ({"attention": MyAttention, "cross_attention": "fused"}, 2 + 2),
-        ({"cross_attention": MyAttention}, 2),
-    ):
-        model = EncoderDecoder(replace(CONFIG, **own))
-        assert modules_of(model, MyAttention) == number
 
 
 @every_kind
@@ -157,29 +177,6 @@ def test_embedding_and_positions_of_ones_own_serve_both_sides_or_one():
         kinds = [(type(s.tokens), type(s.positions)) for s in sides]
         assert kinds == [(MyEmbedding, MyPositions), target]
         assert [side.tokens.num_embeddings for side in sides] == [10, 11]
-
-
-class MyBlock(Block):
-    """Forget the input."""
-
-    def forward(self, x, mask=None):
-        return self.self_attention(x, mask=mask)
-
-
-class MyCrossBlock(CrossBlock):
-    """Forget the input, and read the memory."""
-
-    def forward(self, x, memory, mask=None, memory_mask=None):
-        return self.cross_attention(x, memory, memory_mask)
-
-
-def test_blocks_of_ones_own_come_in_pairs():
-    config = replace(CONFIG, residual=(MyBlock, MyCrossBlock), norm=MyNorm)
-    model = build(EncoderDecoder, config)
-    assert modules_of(model, MyBlock) == modules_of(model, MyCrossBlock) == 2
-    assert modules_of(model, MyNorm) == 2 * 2 + 2 * 3 + 2
-    assert modules_of(DecoderOnly(config), MyBlock) == 2
-    assert model(SRC, TGT).shape == (2, 7, 11)
 
 
 @every_kind

@@ -3,7 +3,6 @@
 import copy
 import io
 import pickle
-import warnings
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
 from tests.helpers.small import NAMES, build, kind_of, score, small, words
-from tformer_lite import DecoderOnly, EncoderDecoder, paper_base
+from tformer_lite import EncoderDecoder
 
 # How far logits, and the gradient in parts of its length, may be off. The
 # unit in the last place is 2e-16, 1e-7, 1e-3 and 8e-3.
@@ -59,26 +58,6 @@ def test_every_preset_computes_in_every_float_format(name, dtype):
     assert (mine - theirs).norm() <= OFF[dtype] * theirs.norm()
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("kind", [EncoderDecoder, DecoderOnly])
-def test_a_compiled_model_is_the_same_and_nothing_warns(kind):
-    torch._dynamo.reset()
-    model = build(kind, small("paper_base", n_layers=1))
-    src, tgt = batch("paper_base")
-    logits = score(model, src, tgt)
-    inputs = (src, tgt) if kind is EncoderDecoder else (tgt,)
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        # What PyTorch thinks of Python 3.13.0, whatever it compiles.
-        warnings.filterwarnings("ignore", "Guards may run slower")
-        whole = torch.compile(model, backend="aot_eager", fullgraph=True)
-        compiled = whole(*inputs)
-        theirs = gradient(model, compiled)
-    assert warned == []
-    assert_close(compiled, logits, rtol=0, atol=1e-12)
-    assert_close(theirs, gradient(model, logits), rtol=0, atol=1e-12)
-
-
 def saved(model: nn.Module) -> nn.Module:
     """A new model, with the weights that were saved."""
     file = io.BytesIO()
@@ -122,13 +101,3 @@ def test_training_drops_values_where_the_config_says(name):
     assert len(drops) == (2 + 2 * 3 + 2 * 4 if coder else 1 + 2 * 3)
     model = build(kind_of(name), small(name, dropout=0.0)).train()
     assert score(model, *batch(name)).equal(logits)
-
-
-@pytest.mark.slow
-def test_the_paper_model_can_be_built_without_memory():
-    with torch.device("meta"):
-        model = EncoderDecoder(paper_base)
-    assert all(p.is_meta for p in model.state_dict().values())
-    assert model.src_embedding.positions.table.is_meta
-    ids = torch.zeros(2, 5, dtype=torch.int64, device="meta")
-    assert model(ids, ids).shape == (2, 5, 120)

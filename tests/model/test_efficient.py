@@ -23,11 +23,6 @@ from tformer_lite import (
 B, H, T, S, D, C, F = 2, 3, 7, 5, 4, 12, 20
 
 
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("masked", [False, True])
 def test_tiles_give_what_attention_gives_and_the_same_gradients(width, masked):

@@ -17,11 +17,23 @@ presets = pytest.mark.parametrize("name", NAMES)
 embeddings = pytest.mark.parametrize("embedding", EMBEDDINGS)
 
 
-def check_first_loss(name: str, seed: int = 0, **changes) -> None:
-    """For labels drawn from all ids the first loss is ln V, and the logits
-    have a standard deviation of a tenth."""
+FIRST = [
+    pytest.param(name, seed, embedding, marks=pytest.mark.slow)
+    for name in ("tiny_translator", "char_lm")
+    for seed in range(5)
+    for embedding in EMBEDDINGS
+] + [
+    pytest.param(name, 0, preset(name).embedding, marks=pytest.mark.full)
+    for name in ("paper_base", "building_blocks")
+]
+
+
+@pytest.mark.parametrize(("name", "seed", "embedding"), FIRST)
+def test_a_preset_starts_with_a_loss_of_ln_v(name, seed, embedding):
+    """For labels drawn from all ids; and the logits have a standard
+    deviation of a tenth."""
     torch.manual_seed(seed)
-    config = preset(name, **changes)
+    config = preset(name, embedding=embedding)
     model = kind_of(name)(config).eval()
     t = min(config.max_len, 64)
     b = 512 // t
@@ -34,24 +46,9 @@ def check_first_loss(name: str, seed: int = 0, **changes) -> None:
     assert 0.08 < logits.std().item() < 0.12
 
 
-@pytest.mark.slow
-@embeddings
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", ["tiny_translator", "char_lm"])
-def test_small_presets_start_with_a_loss_of_ln_v(name, seed, embedding):
-    check_first_loss(name, seed, embedding=embedding)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
-def test_large_presets_start_with_a_loss_of_ln_v(name):
-    check_first_loss(name)
-
-
 @embeddings
 @pytest.mark.parametrize("d_model", [16, 64, 256])
 def test_tokens_start_with_variance_one_in_each_embedding(embedding, d_model):
-    torch.manual_seed(0)
     x = EMBEDDINGS[embedding](2000, d_model)(torch.arange(2000)[None])
     assert 0.95 < x.var().item() < 1.05
     assert abs(x.mean().item()) < 0.02
@@ -59,7 +56,6 @@ def test_tokens_start_with_variance_one_in_each_embedding(embedding, d_model):
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 def test_positions_start_with_a_mean_square_of_one_half(positions):
-    torch.manual_seed(0)
     x = POSITIONS[positions](400, 64)(torch.zeros(1, 400, 64))
     assert 0.48 < x.square().mean().item() < 0.52
 
@@ -67,7 +63,6 @@ def test_positions_start_with_a_mean_square_of_one_half(positions):
 @pytest.mark.slow
 @pytest.mark.parametrize("d_model", [64, 256])
 def test_square_layers_keep_the_variance_of_their_input(d_model):
-    torch.manual_seed(0)
     x = torch.randn(2000, d_model) * 3
     layers = [Linear(d_model, d_model)]
     for field in ("attention", "cross_attention"):
@@ -86,7 +81,6 @@ def test_square_layers_keep_the_variance_of_their_input(d_model):
 
 
 def test_a_linear_layer_starts_as_wide_as_glorot_and_bengio_say():
-    torch.manual_seed(0)
     layer, bound = Linear(300, 100), math.sqrt(6 / 400)
     assert 0.99 * bound < layer.weight.abs().max().item() <= bound
     assert 0.98 < layer.weight.var().item() * 3 / bound**2 < 1.02
@@ -94,7 +88,6 @@ def test_a_linear_layer_starts_as_wide_as_glorot_and_bengio_say():
 
 @pytest.mark.parametrize("d_model", [12, 128, 512])
 def test_logits_start_with_a_standard_deviation_of_a_tenth(d_model):
-    torch.manual_seed(0)
     x = layer_norm(torch.randn(1000, d_model), (d_model,))
     logits = Head(d_model, 1000)(x)
     assert 0.097 < logits.std().item() < 0.103

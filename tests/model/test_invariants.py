@@ -30,7 +30,8 @@ CHOICES = {
     for kind, known in (PARTS | {"residual": BLOCKS}).items()
     if not kind.startswith("src_")
 }
-FLAGS = dict.fromkeys(("bias", "head_bias", "final_norm"), st.booleans())
+FLAGS = ("bias", "head_bias", "final_norm", "tied")
+FLAGS = dict.fromkeys(FLAGS, st.booleans())
 
 
 @st.composite
@@ -42,12 +43,21 @@ def configs(draw, least: int = 3, **chosen) -> Config:
     # Rotary positions turn the channels of a head two by two.
     widths = (2, 4) if chosen["positions"] == "rotary" else (1, 2, 3, 4)
     heads = st.sampled_from([d for d in widths if d * n_heads >= least])
+    attentions = chosen["attention"], chosen["cross_attention"]
+    shared = (
+        st.just(None)
+        if "fused" in attentions
+        else st.sampled_from(
+            [n for n in (None, 1, 2, 3) if n_heads % (n or 1) == 0]
+        )
+    )
     return Config(
         vocab_size=draw(st.integers(4, 9)),
         src_vocab_size=draw(st.sampled_from((None, 4, 7))),
         max_len=12,
         d_model=draw(heads) * n_heads,
         n_heads=n_heads,
+        n_kv_heads=draw(shared),
         n_layers=chosen.pop("n_layers", None) or draw(st.integers(1, 3)),
         d_ff=draw(st.integers(1, 7)),
         **chosen,
@@ -152,15 +162,11 @@ def test_rows_of_a_batch_do_not_meet(kind, config, b, s, t, seed):
 
 
 orders = st.permutations(range(4)).filter(lambda p: p != sorted(p))
-attentions = st.sampled_from(["split", "fused", "tiled"])
 
 
 @fixed
-@given(configs(positions="none"), attentions, orders, few, seeds)
-def test_without_positions_the_encoder_sees_a_set(
-    config, attention, order, b, seed
-):
-    config = replace(config, attention=attention)
+@given(configs(positions="none"), orders, few, seeds)
+def test_without_positions_the_encoder_sees_a_set(config, order, b, seed):
     src, tgt = pair(config, b, 4, 3, seed)
     src = padded(src, config.pad)
     model = build(EncoderDecoder, config, seed)

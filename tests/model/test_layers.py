@@ -1,4 +1,4 @@
-"""Embeddings and positions against their formulas."""
+"""Positions and layers against their formulas."""
 
 import math
 
@@ -10,16 +10,8 @@ from tformer_lite import (
     FeedForward,
     LearnedPositions,
     SinusoidalPositions,
-    TokenEmbedding,
     sinusoids,
 )
-
-
-def test_looking_up_is_multiplying_by_a_one_hot_matrix():
-    embedding = TokenEmbedding(10, 4)
-    ids = torch.tensor([[2, 0, 9]])
-    one_hot = torch.nn.functional.one_hot(ids, 10).float()
-    assert_close(embedding(ids), one_hot @ embedding.weight * 2)
 
 
 @pytest.mark.parametrize("d_model", [12, 512, 7, 1])

@@ -25,11 +25,6 @@ from tformer_lite.model.choices import PARTS
 B, H, T, S, D, C = 2, 6, 7, 5, 4, 24
 
 
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-
-
 def heads_of(layer: nn.Module, x: torch.Tensor, source: torch.Tensor) -> list:
     """Queries, keys and values before any turn, by the layer's weights."""
     given = (layer.query, x), (layer.key, source), (layer.value, source)

@@ -14,15 +14,10 @@ from transformers import (
     MistralForCausalLM,
 )
 
-from shapewatch.properties import order_sensitivity
 from tests.helpers.small import build, words
 from tformer_lite import (
     Config,
     DecoderOnly,
-    report,
-    running_example,
-    running_model,
-    tiny_translator,
 )
 
 SIZES = {"vocab_size": 11, "hidden_size": 24, "intermediate_size": 40}
@@ -72,7 +67,6 @@ def theirs_by_our_names(model: nn.Module) -> dict[str, torch.Tensor]:
     ],
 )
 def test_llama_and_mistral_are_these_parts(kind, config, own):
-    torch.manual_seed(0)
     theirs = kind(config(**SIZES, head_dim=4, **own)).double().eval()
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, mean=parameter.ndim == 1, std=0.3)
@@ -85,32 +79,3 @@ def test_llama_and_mistral_are_these_parts(kind, config, own):
     assert wanted.std() > 0.5
     # Hugging Face norms and turns in single precision.
     assert_close(logits, wanted, rtol=0, atol=1e-4)
-
-
-@pytest.mark.full
-def test_a_llama_can_be_compiled_and_built_without_memory():
-    torch._dynamo.reset()
-    model, ids = build(DecoderOnly, LLAMA), words(11, 2, 9)
-    whole = torch.compile(model, backend="aot_eager", fullgraph=True)
-    assert_close(whole(ids), model(ids), rtol=0, atol=1e-12)
-    with torch.device("meta"):
-        assert DecoderOnly(LLAMA)(ids.to("meta")).shape == (2, 9, 11)
-
-
-NEW = [
-    {"positions": "rotary"},
-    {"n_kv_heads": 1},
-    {"tied": True},
-    {"feed_forward": "gated", "activation": "silu"},
-    {"norm": "rms"},
-]
-NEW += [{"window": 4, **NEW[0], **NEW[1], **NEW[3], **NEW[4]}]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own))
-def test_each_part_keeps_what_a_model_promises(own):
-    model = running_model(replace(tiny_translator, **own))
-    src, tgt, *_ = running_example()
-    assert report(model, src, tgt).broken == []
-    assert order_sensitivity(model.forward, src, tgt).holds

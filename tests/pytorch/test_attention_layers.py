@@ -1,6 +1,7 @@
 """The attention layers against nn.MultiheadAttention."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -29,12 +30,6 @@ C = H * D
 # A sentence that is padding alone, and one that starts with padding.
 EMPTY = torch.tensor([[5, 6, 7, 8, 9, 4], [1] * 6, [1, 1, 7, 8, 1, 4]])
 config = Config(vocab_size=10, max_len=8, d_model=C, n_heads=H, dropout=0.0)
-every_self = pytest.mark.parametrize(
-    "kind", [MultiHeadAttention, FusedAttention]
-)
-every_cross = pytest.mark.parametrize(
-    "kind", [MultiHeadAttention, FusedCrossAttention]
-)
 
 
 def pair(kind: type, bias: bool = True, dtype=torch.float32) -> list:
@@ -48,15 +43,11 @@ def draw(length: int, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.randn(B, length, C, dtype=dtype, requires_grad=True)
 
 
-def check_gradients(layers: list, inputs: list, ours: dict, hidden: dict):
-    """Compare what both give and send back; PyTorch is told what to hide."""
-    mine, theirs = layers
-    given = inputs[0], inputs[-1], inputs[-1]
-    outputs = mine(*inputs, **ours), theirs(*given, **hidden)[0]
-    agree_in_gradients(mine, theirs, outputs, inputs)
-
-
-MASKS = {
+# Each query sees its first key, and some others.
+SOME = torch.rand(B, H, T, S, generator=torch.Generator().manual_seed(0)) > 0.4
+SOME[..., 0] = True
+# Our mask, and PyTorch's words for it.
+SELF = {
     "none": (None, {}),
     "padding": (padding_mask(TGT, PAD), {"key_padding_mask": TGT == PAD}),
     "causal": (causal_mask(T), {"attn_mask": hidden_future(T)}),
@@ -65,36 +56,29 @@ MASKS = {
         {"key_padding_mask": TGT == PAD, "attn_mask": hidden_future(T)},
     ),
 }
+CROSS = {
+    "none": (None, {}),
+    "padding": (padding_mask(SRC, PAD), {"key_padding_mask": SRC == PAD}),
+    "a mask for each head": (SOME, {"attn_mask": ~SOME.flatten(0, 1)}),
+}
+CASES = [*product([MultiHeadAttention, FusedAttention], [(T,)], SELF)]
+CASES += product([MultiHeadAttention, FusedCrossAttention], [(T, S)], CROSS)
 
 
-@pytest.mark.parametrize("masks", MASKS)
+@pytest.mark.parametrize(("kind", "lengths", "name"), CASES)
 @pytest.mark.parametrize("bias", [False, True])
 @in_both_precisions
-@every_self
-def test_self_attention_is_pytorchs_layer(kind, dtype, bias, masks):
-    mask, hidden = MASKS[masks]
-    hidden = hidden | {"need_weights": False}
-    layers = pair(kind, bias, dtype)
-    check_gradients(layers, [draw(T, dtype)], {"mask": mask}, hidden)
-
-
-@pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("bias", [False, True])
-@in_both_precisions
-@every_cross
-def test_cross_attention_is_pytorchs_layer(kind, dtype, bias, padded):
-    mask = {"mask": padding_mask(SRC, PAD)} if padded else {}
-    hidden = {"key_padding_mask": SRC == PAD if padded else None}
-    inputs = [draw(T, dtype), draw(S, dtype)]
-    check_gradients(pair(kind, bias, dtype), inputs, mask, hidden)
-
-
-@every_cross
-def test_each_head_can_have_a_mask_of_its_own(kind):
-    mask = torch.rand(B, H, T, S) > 0.4
-    mask[..., 0] = True
-    hidden = {"attn_mask": ~mask.flatten(0, 1), "need_weights": False}
-    check_gradients(pair(kind), [draw(T), draw(S)], {"mask": mask}, hidden)
+def test_attention_is_pytorchs_layer(kind, lengths, name, bias, dtype):
+    """Of a target to itself, and to a source."""
+    mask, hidden = (SELF if len(lengths) == 1 else CROSS)[name]
+    mine, theirs = pair(kind, bias, dtype)
+    inputs = [draw(n, dtype) for n in lengths]
+    read = inputs[0], inputs[-1], inputs[-1]
+    outputs = (
+        mine(*inputs, mask=mask),
+        theirs(*read, need_weights=False, **hidden)[0],
+    )
+    agree_in_gradients(mine, theirs, outputs, inputs)
 
 
 @pytest.mark.parametrize(

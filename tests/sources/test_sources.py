@@ -9,7 +9,15 @@ from torch import nn
 
 from tests.helpers import source_000, source_003
 from tests.helpers import sources_001_002 as others
-from tests.helpers.sources import MODELS, SRC, TGT, both, drawn, equal, masked
+from tests.helpers.sources import (
+    MODELS,
+    SRC,
+    TGT,
+    both,
+    drawn,
+    masked,
+    same_numbers,
+)
 from tests.helpers.weights import copied, count, in_doubles, outputs, shaken
 from tformer_lite import (
     Block,
@@ -46,7 +54,7 @@ def test_the_tiny_translator_is_source_000s(src, tgt):
     mine, theirs = both("000")
     logits = theirs(*masked(src, tgt))
     assert logits.shape == (*tgt.shape, 1024)
-    equal(mine(src, tgt), logits)
+    same_numbers(mine(src, tgt), logits)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,7 @@ def test_the_whole_model_is_the_sources(name, shape):
     ids = drawn(name, *shape)
     logits = theirs(*ids)
     assert logits.shape == (*shape, MODELS[name].ids[-1][1])
-    equal(mine(*ids), logits)
+    same_numbers(mine(*ids), logits)
 
 
 @pytest.mark.parametrize("characters", [28, 65])
@@ -79,29 +87,11 @@ def test_tiny_translator_has_41_256_parameters_in_35_tensors():
         assert len(list(model.parameters())) == 35
 
 
-LAYERS = {
-    "self_attention": 1_050_624,
-    "cross_attention": 1_050_624,
-    "feed_forward": 2_099_712,
-    "norms.0": 1_024,
-    "norms.1": 1_024,
-    "norms.2": 1_024,
-}
-SHARED = LAYERS.keys() - {"cross_attention", "norms.2"}
-
-
-def test_paper_base_has_the_44_312_696_parameters_of_the_sources_summary():
+def test_paper_base_has_44_312_696_parameters():
+    """Layer by layer, chapter 16 has them beside the source's summary."""
     with torch.device("meta"):  # to be counted, not to be run
-        model, theirs = EncoderDecoder(paper_base), source_003.Translator()
-    assert count(model) == count(theirs) == 44_312_696
-    assert count(model.src_embedding) == 51_200
-    assert count(model.tgt_embedding) == 61_440
-    assert count(model.head) == 61_560
-    for stack, names in (model.encoder, SHARED), (model.decoder, LAYERS):
-        assert len(stack.blocks) == 6
-        for block in stack.blocks:
-            for name in names:
-                assert count(block.get_submodule(name)) == LAYERS[name]
+        models = EncoderDecoder(paper_base), source_003.Translator()
+    assert [*map(count, models)] == [44_312_696, 44_312_696]
 
 
 def test_building_blocks_has_pytorchs_parameters_and_the_formulas():
@@ -127,7 +117,7 @@ def norms_of(name: str) -> tuple[nn.Module, nn.Module]:
     mine, theirs = both(name)
     if name == "000":
         return mine.encoder.norm, theirs.encoder.norm
-    return mine.decoder.blocks[1].norms[1], theirs.writers[1].cross.norm
+    return mine.decoder.blocks[1].norms[1], theirs.writers[1].norms[1]
 
 
 @pytest.mark.parametrize(
@@ -136,14 +126,14 @@ def norms_of(name: str) -> tuple[nn.Module, nn.Module]:
 def test_the_norm_is_the_sources_where_eps_weighs(name, size):
     mine, theirs = norms_of(name)
     x = torch.randn(B, T, mine.weight.shape[-1]) * size
-    equal(mine(x), theirs(x))
+    same_numbers(mine(x), theirs(x))
 
 
 def test_the_embedding_is_the_sources():
     mine = TokenEmbedding(V, C)
     theirs = copied(mine, others.Words(V, C), {"weight": "table.weight"})
     ids = torch.arange(V)[None]
-    equal(mine(ids), theirs(ids))
+    same_numbers(mine(ids), theirs(ids))
 
 
 def test_the_positions_are_the_sources():
@@ -151,7 +141,7 @@ def test_the_positions_are_the_sources():
     0.0001 away at 12 channels, 0.0004 at 512."""
     x = torch.randn(B, 50, C)
     mine, theirs = SinusoidalPositions(5000, C), others.Places(C, 0.1)
-    equal(mine(x), theirs.eval()(x), 1e-5)
+    same_numbers(mine(x), theirs.eval()(x), 1e-5)
     apart = (mine.table - theirs.waves[0]).abs().max().item()
     assert 1e-5 < apart < 1e-3
 
@@ -164,14 +154,14 @@ def test_masked_attention_is_the_sources_but_for_rows_without_keys():
     some = torch.rand(B, 1, T, S) > 0.6
     some[..., 0] = True
     for mask in (some, None):
-        equal(mine(x, source, mask), theirs(x, source, source, mask))
+        same_numbers(mine(x, source, mask), theirs(x, source, source, mask))
     some[0, :, 2] = False
     here, there = mine(x, source, some), theirs(x, source, source, some)
-    equal(there[0, 2], mine.output(mine.value(source).mean(1))[0])
-    equal(here[0, 2], mine.output.bias)
+    same_numbers(there[0, 2], mine.output(mine.value(source).mean(1))[0])
+    same_numbers(here[0, 2], mine.output.bias)
     rest = [0, 1, 3, 4]
-    equal(here[0, rest], there[0, rest])
-    equal(here[1], there[1])
+    same_numbers(here[0, rest], there[0, rest])
+    same_numbers(here[1], there[1])
 
 
 SIZES_001 = {"vocab_size": V, "max_len": 50, "d_model": C, "n_heads": H}
@@ -188,9 +178,9 @@ def test_a_block_in_training_is_source_001s_draw_for_draw():
     torch.manual_seed(1)
     here = mine(x, mask)
     torch.manual_seed(1)
-    equal(here, theirs(x, mask))
+    same_numbers(here, theirs(x, mask))
     assert (here - mine.eval()(x, mask)).abs().max() > 0.1
-    equal(mine(x, mask), theirs.eval()(x, mask))
+    same_numbers(mine(x, mask), theirs.eval()(x, mask))
 
 
 def test_dropout_comes_after_the_positions_as_in_source_001():
@@ -211,4 +201,4 @@ def test_a_mask_written_into_the_scores_leaves_the_gradients_alone():
         with torch.enable_grad():
             total = attend(queries, k, v, causal_mask(8)).square().sum()
         gradients += torch.autograd.grad(total, queries)
-    equal(*gradients)
+    same_numbers(*gradients)

@@ -4,6 +4,7 @@ and no code."""
 import os
 import random
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ import torch
 from torch import nn
 
 from tests.helpers.learning import writer
-from tests.helpers.project import ROOT
 from tests.helpers.small import small, words
 from tformer_lite import (
     CharTokenizer,
@@ -39,50 +39,57 @@ def char_writer(**changes):
     return DecoderOnly(config), tokenizer
 
 
-def test_a_translator_with_its_words_comes_back_to_the_last_bit(path):
-    model, batch = EncoderDecoder(tiny_translator), running_example()
+def translator() -> tuple:
+    """The running model with its words, and inputs for it."""
     tokenizers = english_tokenizer(), nepali_tokenizer()
+    return EncoderDecoder(tiny_translator), tokenizers, running_example()[:2]
+
+
+def small_writer() -> tuple:
+    """A model with its characters, and inputs for it."""
+    model, tokenizer = char_writer()
+    return model, (tokenizer,), (words(len(tokenizer), 3, 7),)
+
+
+def of_type(preset: str, kind: torch.dtype) -> tuple:
+    """A model with tied weights that are numbers of another type."""
+    model = EncoderDecoder(small(preset, tied=True)).to(kind)
+    return model, (), (words(10, 2, 5), words(11, 2, 4))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        translator,
+        small_writer,
+        *(
+            partial(of_type, preset, kind)
+            for preset in ("paper_base", "building_blocks")
+            for kind in (torch.float64, torch.float16)
+        ),
+    ],
+)
+def test_a_model_with_its_tokenizers_comes_back_to_the_last_bit(path, build):
+    model, tokenizers, inputs = build()
     save_checkpoint(Checkpoint(model, tokenizers, 8, [3.5], [3.25]), path)
     before = torch.get_rng_state()
     kept = load_checkpoint(path)
     assert torch.get_rng_state().equal(before)
-    assert kept.model.config == tiny_translator
+    assert kept.model.config == model.config
     assert not any(part.training for part in kept.model.modules())
-    logits = kept.model(batch.src, batch.tgt)
-    assert logits.equal(model.eval()(batch.src, batch.tgt))
+    assert kept.model(*inputs).equal(model.eval()(*inputs))
     numbers = kept.block_size, kept.train_losses, kept.val_losses
     assert numbers == (8, [3.5], [3.25])
+    assert len(kept.tokenizers) == len(tokenizers)
     for here, there in zip(kept.tokenizers, tokenizers):
-        assert type(here) is WordTokenizer
+        assert type(here) is type(there)
         assert (here.ids, len(here)) == (there.ids, len(there))
-    assert kept.tokenizers[0].encode(batch.src_words).equal(batch.src)
-    assert kept.tokenizers[1].decode(batch.labels[0]) == "[UNK] खाली थिएन ।"
-
-
-def test_a_writer_with_its_characters_comes_back_to_the_last_bit(path):
-    model, tokenizer = char_writer()
-    save_checkpoint(Checkpoint(model, (tokenizer,)), path)
-    kept = load_checkpoint(path)
-    ids = words(len(tokenizer), 3, 7)
-    assert kept.model.config == model.config
-    assert kept.model(ids).equal(model.eval()(ids))
-    (mine,) = kept.tokenizers
-    assert type(mine) is CharTokenizer
-    assert mine.encode(TEXT).equal(tokenizer.encode(TEXT))
-    assert mine.decode(mine.encode(TEXT)) == TEXT
-
-
-@pytest.mark.parametrize("kind", [torch.float64, torch.float16])
-@pytest.mark.parametrize("preset", ["paper_base", "building_blocks"])
-def test_numbers_of_another_type_come_back_in_it(path, kind, preset):
-    model = EncoderDecoder(small(preset, tied=True)).to(kind)
-    save_checkpoint(Checkpoint(model), path)
-    kept = load_checkpoint(path).model
-    assert kept.config == model.config
     for name, value in model.state_dict().items():
-        assert kept.state_dict()[name].dtype == kind
-        assert kept.state_dict()[name].equal(value)
-    assert kept.head.weight is kept.tgt_embedding.tokens.weight
+        assert kept.model.state_dict()[name].dtype == value.dtype
+        assert kept.model.state_dict()[name].equal(value)
+    if model.config.tied:
+        embedding = kept.model.tgt_embedding.tokens
+        assert kept.model.head.weight is embedding.weight
 
 
 def test_source_002s_keys_are_there_with_its_values(path):
@@ -121,42 +128,35 @@ class Louder(nn.Linear):
         return 2 * super().forward(x)
 
 
-def changed(name, part):
+def with_head(head: nn.Module) -> DecoderOnly:
     """A model with another part in a place."""
     model = writer()
-    model.set_submodule(name, part)
+    model.head = head
     return model
 
 
-@pytest.mark.parametrize(
-    ("model", "tokenizer", "said"),
-    [
-        (
-            lambda: DecoderOnly(small("char_lm", norm=LayerNorm)),
-            None,
-            "norm=<class .*LayerNorm'> is of your own",
-        ),
-        (lambda: MyWriter(small("char_lm")), None, "MyWriter is of your own"),
-        (writer, MyWords({}), "MyWords is of your own"),
-        (
-            lambda: changed("head", Louder(12, 11, bias=False)),
-            None,
-            "not as its config says, is of your own",
-        ),
-        (
-            lambda: changed("head", nn.Linear(12, 10, bias=False)),
-            None,
-            "not as its config says, is of your own",
-        ),
-    ],
-)
+UNLIKE = "not as its config says, is of your own"
+OWN = [
+    (
+        lambda: Checkpoint(DecoderOnly(small("char_lm", norm=LayerNorm))),
+        "norm=<class .*LayerNorm'> is of your own",
+    ),
+    (
+        lambda: Checkpoint(MyWriter(small("char_lm"))),
+        "MyWriter is of your own",
+    ),
+    (lambda: Checkpoint(writer(), (MyWords({}),)), "MyWords is of your own"),
+    (lambda: Checkpoint(with_head(Louder(12, 11, bias=False))), UNLIKE),
+    (lambda: Checkpoint(with_head(nn.Linear(12, 10, bias=False))), UNLIKE),
+]
+
+
+@pytest.mark.parametrize(("checkpoint", "said"), OWN)
 def test_code_of_the_readers_own_is_refused_before_a_file_is_made(
-    tmp_path, model, tokenizer, said
+    tmp_path, checkpoint, said
 ):
-    tokenizers = (tokenizer,) if tokenizer else ()
-    checkpoint = Checkpoint(model(), tokenizers)
     with pytest.raises(ValueError, match=f"{said}.*state_dict"):
-        save_checkpoint(checkpoint, tmp_path / "new" / "model.pt")
+        save_checkpoint(checkpoint(), tmp_path / "new" / "model.pt")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -258,32 +258,27 @@ def test_a_bit_that_changed_is_noticed_or_changes_nothing(path):
     assert all(message.startswith(str(path)) for message in refusals)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        "नमस्ते\n".encode() * 99,
-        bytes(range(256)) * 9,
-        (ROOT / "tformer_lite" / "__init__.py").read_bytes(),
-    ],
-    ids=lambda content: repr(content[:9]),
-)
-def test_a_file_of_another_kind_cannot_be_read(path, content):
-    refused(path, content, UNREADABLE)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        writer().state_dict(),
+CODE = "holds code, tformer_lite.model.models.DecoderOnly"
+FILES = {
+    "nothing": (b"", UNREADABLE),
+    "text": ("नमस्ते\n".encode() * 99, UNREADABLE),
+    "bytes": (bytes(range(256)) * 9, UNREADABLE),
+    "Python": (Path(__file__).read_bytes(), UNREADABLE),
+    "state_dict": (writer().state_dict(), FOREIGN),
+    "source 002": (
         {"model_state_dict": {}, "vocab_size": 3, "stoi": {}},
-        {"format": FORMAT - 1},
-        {"format": FORMAT + 1},
-    ],
-    ids=["state_dict", "source 002", "older", "newer"],
-)
-def test_a_foreign_file_of_pytorchs_is_told_from_a_damaged_one(path, content):
-    refused(path, content, FOREIGN)
+        FOREIGN,
+    ),
+    "older": ({"format": FORMAT - 1}, FOREIGN),
+    "newer": ({"format": FORMAT + 1}, FOREIGN),
+    "a whole model": (writer(), CODE),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), FILES.values(), ids=FILES)
+def test_a_file_that_is_no_checkpoint_is_refused(path, content, said):
+    """One of PyTorch's is told from one that cannot be read."""
+    refused(path, content, said)
 
 
 @pytest.mark.slow
@@ -328,9 +323,3 @@ def test_code_in_a_file_is_named_and_not_run(tmp_path, monkeypatch, old):
     assert not Path("caught").exists()
     torch.load("trap.pt", weights_only=False)
     assert Path("caught").exists(), "the trap works"
-
-
-def test_a_whole_model_is_code_too(path):
-    refused(
-        path, writer(), "holds code, tformer_lite.model.models.DecoderOnly"
-    )

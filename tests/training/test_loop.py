@@ -13,7 +13,8 @@ from torch.testing import assert_close
 
 from tests.helpers.learning import (
     RECIPE,
-    Cut,
+    Watched,
+    cut,
     equal,
     text,
     trainer,
@@ -109,46 +110,31 @@ def test_dropout_is_on_while_training_and_off_afterwards():
     assert not any(part.training for part in one.model.modules())
 
 
-class Given(nn.Module):
-    """A model whose logits are given: (B, T, V)."""
-
-    def __init__(self, logits):
-        super().__init__()
-        self.logits = nn.Parameter(logits)
-
-    def forward(self, ids):
-        return self.logits[ids[:, 0]]
-
-
-@pytest.fixture
-def logits():
-    torch.manual_seed(0)
-    return 3 * torch.randn(5, 4, 7)
-
-
+IDS = torch.randint(11, (5, 4), generator=torch.Generator().manual_seed(0))
 LABELS = torch.tensor(
     [[0, 6, 3, 1], [2, 2, 1, 1], [5, 1, 1, 1], [4, 4, 4, 4], [0, 3, 1, 1]]
 )
-ROWS = torch.arange(5)[:, None]  # ids that pick their own row of logits
 
 
-class Table:
-    """Data whose rows pick their own logits."""
+class Padded:
+    """Rows with more or fewer labels that are padding."""
 
     ignore = PAD
 
     def __len__(self):
-        return 5
+        return len(IDS)
 
     def __getitem__(self, rows):
-        return (ROWS[rows],), LABELS[rows]
+        return (IDS[rows],), LABELS[rows]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 256])
-def test_every_label_of_the_data_weighs_the_same(logits, size):
-    flat = logits.flatten(0, 1), LABELS.flatten()
+def test_every_label_of_the_data_weighs_the_same(size):
+    model = writer().eval()
+    torch.nn.init.normal_(model.head.weight)
+    flat = model(IDS).flatten(0, 1), LABELS.flatten()
     mean = cross_entropy(*flat, ignore_index=PAD).item()
-    loss = mean_loss(Given(logits), Table(), size)
+    loss = mean_loss(model, Padded(), size)
     assert_close(loss, mean, rtol=1e-6, atol=0)
 
 
@@ -172,19 +158,8 @@ def test_the_mean_loss_has_no_dropout_and_no_gradients_and_leaves_no_trace():
 def test_a_note_looks_at_a_sample_and_always_at_the_same():
     """An eighth of 3 times 800 rows learned from are 300."""
     rows_seen, big = [], text(2000, seed=2)
-
-    class Watched:
-        ignore = big.ignore
-
-        def __len__(self):
-            return len(big)
-
-        def __getitem__(self, rows):
-            rows_seen.extend(rows)
-            return big[rows]
-
     one = trainer(batch_size=800)
-    train(one, text(900), Watched())
+    train(one, text(900), Watched(big, rows_seen.extend))
     assert len(rows_seen) == 3 * 300
     assert rows_seen[:300] == rows_seen[300:600] == rows_seen[600:]
     gaps = {b - a for a, b in pairwise(rows_seen[:300])}
@@ -281,15 +256,11 @@ def told(monkeypatch):
 def noted_weights(one, path) -> list[dict]:
     """Train, and give the weights at each note."""
     states = []
-    train(
-        one,
-        DATA,
-        VALID,
-        path,
-        at_note=lambda noted: states.append(
-            deepcopy(noted.model.state_dict())
-        ),
-    )
+
+    def note(noted):
+        states.append(deepcopy(noted.model.state_dict()))
+
+    train(one, DATA, VALID, path, at_note=note)
     return states
 
 
@@ -341,7 +312,7 @@ def test_ctrl_c_keeps_the_best_weights_and_the_newest(path, fetch):
     one = trainer()
     begun = deepcopy(one.model.state_dict())
     with pytest.raises(KeyboardInterrupt):
-        train(one, Cut(fetch), VALID, path)
+        train(one, cut(fetch), VALID, path)
     assert one.step == fetch - 1
     assert not any(part.training for part in one.model.modules())
     newest = load_checkpoint(newest_path(path)).model.state_dict()

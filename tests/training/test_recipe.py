@@ -68,29 +68,30 @@ def test_a_rate_is_finite_never_negative_and_never_above_lr(name, warmup):
     assert all(rate > 0 for rate in rates(recipe))
 
 
-@pytest.mark.parametrize("name", ["linear", "Cosine", "", None])
-def test_an_unknown_schedule_is_refused_with_those_there_are(name):
-    said = f"schedule={name!r} .* constant, cosine, noam, wsd, or give a"
+SCHEDULE = "schedule={!r} .* constant, cosine, noam, wsd, or give a"
+NUMBERS = "lr", "warmup", "weight_decay", "smoothing", "clip"
+REFUSED = [
+    *(
+        ("schedule", name, SCHEDULE.format(name))
+        for name in ("linear", "Cosine", "", None)
+    ),
+    *(
+        (name, 0, f"{name}=0: every count is 1 or")
+        for name in ("steps", "batch_size", "every", "patience")
+    ),
+    *(
+        (name, value, f"{name}={value}: it is 0 or more")
+        for name in NUMBERS
+        for value in (-1, math.nan)
+    ),
+    *(
+        ("betas", betas, "each is 0 or more, and below 1")
+        for betas in ((0.9, 1.0), (-0.1, 0.9), (math.nan, 0))
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "said"), REFUSED)
+def test_what_no_training_can_use_is_refused_by_name(name, value, said):
     with pytest.raises(ValueError, match=said):
-        Recipe(steps=1, schedule=name)
-
-
-@pytest.mark.parametrize("name", ["steps", "batch_size", "every", "patience"])
-def test_a_count_below_1_is_refused(name):
-    with pytest.raises(ValueError, match=f"{name}=0: every count is 1 or"):
-        Recipe(**({"steps": 1} | {name: 0}))
-
-
-@pytest.mark.parametrize(
-    "name", ["lr", "warmup", "weight_decay", "smoothing", "clip"]
-)
-@pytest.mark.parametrize("value", [-1, math.nan])
-def test_a_number_below_0_is_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name}={value}: it is 0 or more"):
-        Recipe(steps=1, **{name: value})
-
-
-@pytest.mark.parametrize("betas", [(0.9, 1.0), (-0.1, 0.9), (math.nan, 0)])
-def test_betas_are_shares_below_1(betas):
-    with pytest.raises(ValueError, match="each is 0 or more, and below 1"):
-        Recipe(steps=1, betas=betas)
+        Recipe(**({"steps": 1} | {name: value}))
