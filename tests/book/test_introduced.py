@@ -11,9 +11,9 @@ from torch import nn
 
 import tformer_lite
 from tests.helpers.browser import HTML
-from tests.helpers.project import ROOT
+from tests.helpers.project import NOTEBOOKS, ROOT
 
-CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+CHAPTERS = [file.with_suffix(".md") for file in NOTEBOOKS]
 FRONT = [ROOT / "book" / "intro.md", ROOT / "book" / "how_to_read.md"]
 GLOSSARY = (ROOT / "book" / "glossary.md").read_text("utf8")
 TERMS = re.findall(r"^(\w[^\n:{]*)\n  \S", GLOSSARY, re.MULTILINE)

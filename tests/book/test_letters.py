@@ -5,6 +5,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from scripts import name_of, notation, size_of
 
 from tests.helpers.browser import (
     CHAPTERS,
@@ -16,13 +17,13 @@ from tests.helpers.browser import (
 )
 from tests.helpers.colours import rgb
 from tests.helpers.looking import obstacles
-from tests.helpers.typed import in_letters
 from tformer_lite.drawing.surface.palette import AXES
 
 pytestmark = pytest.mark.full
 
 LETTER = 'class="axis axis-'
 WITH_LETTERS = [p for p in PAGES if LETTER in (HTML / p).read_text("utf8")]
+LETTERS = {x: (name_of(means), size_of(x)) for x, means, _ in notation()}
 HEADS = "H: heads; n_heads = 3 in the running example"
 
 
@@ -36,9 +37,9 @@ def test_every_page_with_letters_has_their_legend_and_no_other():
 def test_the_legend_has_every_letter_with_its_size_and_can_be_folded(visit):
     page = visit(CHAPTERS[5]).page
     legend = page.locator("details.axes")
-    for letter, known in in_letters():
+    for letter, (name, size) in LETTERS.items():
         row = legend.locator(f"[data-letter={letter}]")
-        words = f"{letter} {known['size']:,} {known['name']}"
+        words = f"{letter} {size:,} {name}"
         expect(row).to_have_text(words, use_inner_text=True)
     assert legend.evaluate("legend => legend.open")
     legend.locator("summary").press("Enter")
@@ -68,9 +69,9 @@ def test_a_letter_says_what_it_means_when_one_points_at_it(
     view.ready()  # what scrolls hides the tip
     letter.hover()
     tip = page.get_by_role("tooltip")
-    (known,) = [one for name, one in in_letters() if name == words]
-    expect(tip).to_contain_text(f"{words}: {known['name']}")
-    expect(tip).to_contain_text(f"{known['size']:,} in the running example")
+    name, size = LETTERS[words]
+    expect(tip).to_contain_text(f"{words}: {name}")
+    expect(tip).to_contain_text(f"{size:,} in the running example")
     box = tip.bounding_box()
     page.mouse.move(box["x"] + 3, box["y"] + 3)  # it can be pointed at
     expect(tip).to_be_visible()
@@ -80,11 +81,9 @@ def test_a_letter_says_what_it_means_when_one_points_at_it(
 
 
 def test_a_letter_says_what_it_means_when_it_is_touched(browser):
+    screen = {"width": PHONE, "height": 800}
     reader = browser.new_context(
-        offline=True,
-        has_touch=True,
-        is_mobile=True,
-        viewport={"width": PHONE, "height": 800},
+        offline=True, has_touch=True, is_mobile=True, viewport=screen
     )
     page = reader.new_page()
     page.goto(f"{HTML.as_uri()}/book/notation.html")

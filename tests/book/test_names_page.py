@@ -9,14 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
-from transformers import (
-    BertConfig,
-    BertModel,
-    GPT2Config,
-    GPT2Model,
-    LlamaConfig,
-    LlamaModel,
-)
+from transformers import AutoModel, BertConfig, GPT2Config, LlamaConfig
 from transformers.models.bert import modeling_bert
 from transformers.models.gpt2 import modeling_gpt2
 from transformers.models.llama import modeling_llama
@@ -118,10 +111,11 @@ def by_layer(x, **mask):
     return nn.MultiheadAttention(12, 3)(x, x, x, **mask)[0].transpose(0, 1)
 
 
-def by_model(model):
+def by_model(config):
     """A model of Hugging Face's, from vectors instead of ids."""
-    given = {"attention_mask": MARKS[None].long()}
-    return lambda x: model.eval()(inputs_embeds=x, **given)[0]
+    model = AutoModel.from_config(config).eval()
+    mask = MARKS[None].long()
+    return lambda x: model(inputs_embeds=x, attention_mask=mask)[0]
 
 
 # The rows of the page's table, and what each speaks of.
@@ -136,13 +130,11 @@ ATTEND = {
     "SDPA.*attn_mask": lambda x: scaled_dot_product_attention(
         x, x, x, attn_mask=MARKS
     ),
-    "BERT,.*attention_mask": by_model(BertModel(BertConfig(**SIZES))),
+    "BERT,.*attention_mask": by_model(BertConfig(**SIZES)),
     "BERT, GPT-2.*attention_mask": by_model(
-        GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))
+        GPT2Config(n_embd=12, n_head=3, n_layer=1)
     ),
-    "BERT, GPT-2, Llama.*attention_mask": by_model(
-        LlamaModel(LlamaConfig(**SIZES))
-    ),
+    "BERT, GPT-2, Llama.*attention_mask": by_model(LlamaConfig(**SIZES)),
 }
 
 
