@@ -52,11 +52,11 @@ def test_a_card_has_its_source_and_its_costs_beside_what_is_published(name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_difference_is_marked_and_explained(name):
-    parts, own = models()[name]["parts"], models()[OURS]["parts"]
+    parts, ours = models()[name]["parts"], models()[OURS]["parts"]
     other = {
         part: parts.get(part, "none")
-        for part in {**own, **parts}
-        if parts.get(part) != own.get(part)
+        for part in {**ours, **parts}
+        if parts.get(part) != ours.get(part)
     }
     lines = re.findall('<tr class="other"><th[^>]*>(.*?)<.*?≠', shown(name))
     assert lines == [*other]
@@ -93,8 +93,8 @@ def test_an_address_says_which_two_are_compared():
     ask = """(all) => all.map((address) =>
         asked(address, ["gpt-2", "llama-3-8b"]))"""
     answers = answer(MODULES, ask, [*ADDRESSES])
-    found = [x and (x["names"], x["unknown"]) for x in answers]
-    assert dict(zip(ADDRESSES, found, strict=True)) == ADDRESSES
+    compared = [x and (x["names"], x["unknown"]) for x in answers]
+    assert dict(zip(ADDRESSES, compared, strict=True)) == ADDRESSES
 
 
 def test_rows_of_two_cards_stand_beside_each_other():

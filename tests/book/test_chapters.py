@@ -122,22 +122,21 @@ def names_defined(source: str) -> set[str]:
 
 def breaches(cell) -> list[str]:
     """Where a cell leaves the book's form."""
-    lines = cell.source.splitlines()
-    found = ["over 20 lines"] * (len(lines) > 20)
-    found += [f"over 76 columns: {line}" for line in lines if len(line) > 76]
-    found += ["nbval ignores a closing ';'"] * cell.source.rstrip().endswith(
-        ";"
-    )
+    source = cell.source.rstrip()
+    lines = source.splitlines()
+    faults = ["over 20 lines"] * (len(lines) > 20)
+    faults += [f"over 76 columns: {line}" for line in lines if len(line) > 76]
+    faults += ["nbval ignores a closing ';'"] * source.endswith(";")
     if "build" not in tags(cell):
-        exported = names_defined(cell.source) & {*tformer_lite.__all__}
-        found += [f"defines {x}, which the module exports" for x in exported]
+        exported = names_defined(source) & {*tformer_lite.__all__}
+        faults += [f"defines {x}, which the module exports" for x in exported]
     for word in ("plt", "matplotlib", "urllib", "requests", "NBVAL"):
-        found += [f"uses {word}"] * bool(re.search(rf"\b{word}", cell.source))
+        faults += [f"uses {word}"] * bool(re.search(rf"\b{word}", source))
     for output in cell.outputs:
         shown = output.get("text", "")
         shown += output.get("data", {}).get("text/plain", "")
-        found += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
-    return found
+        faults += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
+    return faults
 
 
 def test_a_chapter_keeps_the_books_form(cells):

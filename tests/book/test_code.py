@@ -35,8 +35,8 @@ HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
 def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
     page = visit(CHAPTERS[18], "light", PHONE).page
     page.eval_on_selector_all("details", "all => all.map(x => x.open = true)")
-    found = page.eval_on_selector_all(lines, HANGING)
-    wrapped = [line for line in found if line[1] < 1e8]
+    rests = page.eval_on_selector_all(lines, HANGING)
+    wrapped = [line for line in rests if line[1] < 1e8]
     assert len(wrapped) > 20
     assert [line for line in wrapped if line[1] < 2.9] == []
 
@@ -66,5 +66,5 @@ def test_every_colour_can_be_read_on_every_ground(theme):
     marked = "#ffdcd7", "#cdf0d5", "#5d1f1a", "#173f25"  # plain ink alone
     for ground in grounds:
         for ink in inks[:1] if ground[theme] in marked else inks:
-            seen = contrast(rgb(ink[theme]), rgb(ground[theme]))
-            assert seen >= 4.5, (ink, ground)
+            ratio = contrast(rgb(ink[theme]), rgb(ground[theme]))
+            assert ratio >= 4.5, (ink, ground)

@@ -125,19 +125,19 @@ def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
     """A megabyte at most, with what git knows of the packages; of exercises
     another one, since homework is inputs and outputs in the place of code."""
     shelves = [ROOT / "chapters" / x for x in ("exercises", "assignments")]
-    known = project_files(ROOT)
+    project = project_files(ROOT)
     for file in packages.write_archives(tmp_path):
         most = 2e6 if file.name == "exercises.zip" else 1e6
         assert file.stat().st_size <= most
         wanted = set()
         for package in packages.ARCHIVES[file.name]:
             above = packages.PACKAGES[package]
-            files = [f for f in known if f.is_relative_to(above / package)]
+            files = [f for f in project if f.is_relative_to(above / package)]
             wanted |= {f.relative_to(above).as_posix() for f in files}
         if "pictures" in packages.ARCHIVES[file.name]:
             wanted.add(packages.ONE_FILE.name)
         if "classroom" in packages.ARCHIVES[file.name]:
-            data = [f for f in known if f.suffix in {".md", ".toml", ".gz"}]
+            data = [f for f in project if f.suffix in {".md", ".toml", ".gz"}]
             names = [f.name for f in data if f.parent in shelves]
             wanted |= {f"classroom/exercises/{name}" for name in names}
         with zipfile.ZipFile(file) as archive:
@@ -256,8 +256,8 @@ def test_the_first_cell_fetches_its_packages_and_nothing_else(
         assert done.returncode == 0, done.stderr
     assert sorted(own_packages(colab).iterdir()) == before
     fetched = packages.ARCHIVES["chapters.zip"]
-    own = packages.ONE_FILE.name
-    assert {file.name for file in tmp_path.iterdir()} == {*fetched, own}
+    one_file = packages.ONE_FILE.name
+    assert {file.name for file in tmp_path.iterdir()} == {*fetched, one_file}
     for package in fetched:
         for name, file in packages.package_files(package).items():
             assert (tmp_path / name).read_bytes() == file.read_bytes(), file

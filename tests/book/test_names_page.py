@@ -82,20 +82,20 @@ def test_each_size_has_the_name_that_the_page_says():
 def test_the_pages_code_turns_our_weights_into_those_of_others():
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
-    made = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
-    made["MultiHeadAttention"] = lambda d_model, n_heads: layer
-    exec("".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)), made)
-    assert_close(made["q"], split_heads(layer.query(x), 3).transpose(1, 2))
+    scope = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
+    scope["MultiHeadAttention"] = lambda d_model, n_heads: layer
+    exec("".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)), scope)
+    assert_close(scope["q"], split_heads(layer.query(x), 3).transpose(1, 2))
     v = split_heads(layer.value(x), 3).transpose(1, 2)
-    out = torch.einsum("bthd,hdc->btc", v, made["W_O"])
+    out = torch.einsum("bthd,hdc->btc", v, scope["W_O"])
     assert_close(out, layer.output(layer.value(x)))
     torchs = nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
-    torchs.in_proj_weight.copy_(made["fused"])
+    torchs.in_proj_weight.copy_(scope["fused"])
     torchs.out_proj.weight.copy_(layer.output.weight)
     assert_close(torchs(x, x, x)[0], layer(x))
     config = GPT2Config(n_embd=12, n_head=3, attn_implementation="eager")
     gpt2 = modeling_gpt2.GPT2Attention(config, layer_idx=0).eval()
-    gpt2.c_attn.weight.copy_(made["fused"].mT)
+    gpt2.c_attn.weight.copy_(scope["fused"].mT)
     gpt2.c_proj.weight.copy_(layer.output.weight.mT)
     assert_close(gpt2(x)[0], layer(x))
 

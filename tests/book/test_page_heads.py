@@ -40,9 +40,9 @@ def test_a_page_says_once_what_it_is_and_how_wide(page):
 
 
 def test_a_description_ends_with_a_sentence_or_a_word():
-    whole = "One two three. " * 3 + "So it is."
+    three = "One two three. " * 3 + "So it is."
     for text, words in {
-        whole: whole,
+        three: three,
         "Many words here. " * 12: ("Many words here. " * 9).strip(),
         "word, " * 40: "word, " * 25 + "word …",
     }.items():
@@ -64,9 +64,9 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
         (tmp_path / file).write_text(day)
         run(tmp_path, "git", "add", ".").check_returncode()
         me = "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org"
-        made = ["git", *me, "commit", "-qm", day, f"--date={day}T12:00:00Z"]
+        words = ["git", *me, "commit", "-qm", day, f"--date={day}T12:00:00Z"]
         at = f"GIT_COMMITTER_DATE={day}T12:00:00Z"
-        run(tmp_path, "env", at, *made).check_returncode()
+        run(tmp_path, "env", at, *words).check_returncode()
 
     run(tmp_path, "git", "init", "-q").check_returncode()
     commit("a b.md", "2026-01-02")

@@ -143,11 +143,11 @@ BROKEN = {
 
 def test_each_fault_is_found(print_book):
     body = "<h1>One</h1>" + "".join(BROKEN.values())
-    found = "\n".join(print_book({**PAGES, "part/one": body})[1])
-    assert [fault for fault in BROKEN if fault not in found] == [], found
+    faults = "\n".join(print_book({**PAGES, "part/one": body})[1])
+    assert [fault for fault in BROKEN if fault not in faults] == [], faults
 
 
 def test_a_wrong_number_in_the_contents_is_found(print_book, monkeypatch):
     monkeypatch.setattr(pdf, "TIMES", 1)
-    found = print_book(PAGES)[1]
-    assert "the contents and the index have wrong numbers" in found
+    faults = print_book(PAGES)[1]
+    assert "the contents and the index have wrong numbers" in faults

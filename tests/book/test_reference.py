@@ -41,9 +41,9 @@ def test_every_room_stands_once_in_the_overview_and_once_among_the_entries():
 
 def written(signature: str) -> tuple[set[str], int]:
     """The parameters of a written signature, and how many have defaults."""
-    found = ast.parse(f"def f{signature}: ...").body[0].args
-    every = [node for node in ast.walk(found) if isinstance(node, ast.arg)]
-    filled = [*found.defaults, *filter(None, found.kw_defaults)]
+    arguments = ast.parse(f"def f{signature}: ...").body[0].args
+    every = [node for node in ast.walk(arguments) if isinstance(node, ast.arg)]
+    filled = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
     return {arg.arg for arg in every}, len(filled)
 
 

@@ -119,9 +119,9 @@ def test_bugs_lamps_bars_and_steps_are_on_the_page_to_play_on_alone(visit):
 def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
     text = (STATIC / "landing.mjs").read_text("utf8")
     done = re.search("const DONE = .*", text)[0]
-    known = re.findall(r'(\w+): "(\w+)"', done)
+    deeds = re.findall(r'(\w+): "(\w+)"', done)
     verbs = [deed["english"].split()[1:] for deed in fillers.DATA["DONE"]]
-    assert sorted(map(list, known)) == sorted(verbs)
+    assert sorted(map(list, deeds)) == sorted(verbs)
 
 
 def test_what_the_page_gives_away_is_copied_where_there_is_any(

@@ -141,8 +141,8 @@ def test_a_wheel_holds_its_package_whole_and_its_licences(name, written):
     most = 1.5 * 2**20 if name == "classroom" else 2**20
     assert wheel(written, name).stat().st_size < most
     files = inside(wheel(written, name))
-    own = [name, *BESIDE.get(name, [])]
-    every = [x for room in own for x in packages.package_files(room).items()]
+    rooms = [name, *BESIDE.get(name, [])]
+    every = [x for room in rooms for x in packages.package_files(room).items()]
     code = [x for x in every if x[1].name not in packages.NO_CODE]
     packed = {n: text for n, text in files.items() if "-info/" not in n}
     assert packed == {name: file.read_bytes() for name, file in code}
@@ -224,8 +224,8 @@ ASKED = ranges(PROJECT["dependencies"], *EXTRAS.values())
 
 def test_the_extras_for_the_book_and_its_tests_name_all_that_these_need():
     assert {need.name for need in ranges(EXTRAS["book"])} == {*BOOK_PINS}
-    (own,) = (n for n in EXTRAS["test"] if n.startswith(PROJECT["name"]))
-    assert {*Requirement(own).extras, "test"} == {*EXTRAS}
+    (all_of_it,) = (n for n in EXTRAS["test"] if n.startswith(PROJECT["name"]))
+    assert {*Requirement(all_of_it).extras, "test"} == {*EXTRAS}
     assert {*PINS} - {need.name for need in ASKED} == set()
 
 
