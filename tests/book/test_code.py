@@ -9,7 +9,7 @@ from shapewatch.tracing.markup import CSS
 from tests.helpers.browser import CHAPTERS, HTML, PHONE
 from tests.helpers.colours import contrast, rgb
 
-slow = pytest.mark.full
+full = pytest.mark.full
 # Of each line: how far further in than the line itself its rest begins.
 HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
     const ruler = document.createElement("span");
@@ -30,7 +30,7 @@ HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
 })"""
 
 
-@slow
+@full
 @pytest.mark.parametrize("lines", ["pre .hang", ".trace pre"])
 def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
     page = visit(CHAPTERS[18], "light", PHONE).page
@@ -41,7 +41,7 @@ def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
     assert [line for line in wrapped if line[1] < 2.9] == []
 
 
-@slow
+@full
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_page_has_the_style_of_its_traces_once(chapter):
     page = (HTML / chapter).read_text("utf8")
