@@ -101,7 +101,7 @@ cpus: .venv/all.done
 
 # `make test` runs a few, in which Colab's versions can make a difference.
 colab: .venv/all.done
-	@COLAB=all $(ONE) $(BIN)/python -m pytest tests/book/test_colab.py -q
+	@COLAB=all $(ONE) $(BIN)/python -m pytest tests/book/test_first_cell.py -q
 
 # The tests with the newest of what readers have, in an environment of its own
 # like `extras`; both fetch gigabytes.

@@ -1,4 +1,5 @@
-"""Every chapter: its notebook was run, and it keeps the book's form."""
+"""Every chapter: text and notebook are one, which was run, and it keeps the
+book's form."""
 
 import ast
 import itertools
@@ -7,11 +8,13 @@ import statistics
 
 import jupytext
 import nbformat
+import pairs
 import pytest
+import roles
 
 import tformer_lite
 from classroom.exercise import KINDS
-from tests.helpers.project import NOTEBOOKS
+from tests.helpers.project import NOTEBOOKS, ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +66,22 @@ def lessons(cells: list) -> list:
     return [c for c in code if not tags(c) & {"setup", "imports"}]
 
 
-# --- the run -------------------------------------------------------------
+# --- text and notebook -----------------------------------------------------
+
+
+def test_a_text_and_its_notebook_say_the_same(chapter):
+    text, notebook = chapter.with_suffix(".md"), nbformat.read(chapter, 4)
+    written, half = text.read_text("utf8"), pairs.chapter_of(text)
+    filled = roles.with_words(written, ROOT / "book")
+    assert roles.with_roles(filled) == written
+    assert pairs.as_text(half) == pairs.as_text(notebook) == written
+    assert half.metadata == notebook.metadata
+    cells, wanted = (
+        [(cell.id, cell.source, cell.metadata) for cell in each.cells]
+        for each in (notebook, half)
+    )
+    assert cells == wanted
+    assert len({cell[0] for cell in cells}) == len(cells)
 
 
 def test_the_notebook_was_run_in_order_without_errors(code):
@@ -104,22 +122,21 @@ def names_defined(source: str) -> set[str]:
 
 def breaches(cell) -> list[str]:
     """Where a cell leaves the book's form."""
-    lines = cell.source.splitlines()
-    found = ["over 20 lines"] * (len(lines) > 20)
-    found += [f"over 76 columns: {line}" for line in lines if len(line) > 76]
-    found += ["nbval ignores a closing ';'"] * cell.source.rstrip().endswith(
-        ";"
-    )
+    source = cell.source.rstrip()
+    lines = source.splitlines()
+    faults = ["over 20 lines"] * (len(lines) > 20)
+    faults += [f"over 76 columns: {line}" for line in lines if len(line) > 76]
+    faults += ["nbval ignores a closing ';'"] * source.endswith(";")
     if "build" not in tags(cell):
-        exported = names_defined(cell.source) & {*tformer_lite.__all__}
-        found += [f"defines {x}, which the module exports" for x in exported]
+        exported = names_defined(source) & {*tformer_lite.__all__}
+        faults += [f"defines {x}, which the module exports" for x in exported]
     for word in ("plt", "matplotlib", "urllib", "requests", "NBVAL"):
-        found += [f"uses {word}"] * bool(re.search(rf"\b{word}", cell.source))
+        faults += [f"uses {word}"] * bool(re.search(rf"\b{word}", source))
     for output in cell.outputs:
         shown = output.get("text", "")
         shown += output.get("data", {}).get("text/plain", "")
-        found += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
-    return found
+        faults += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
+    return faults
 
 
 def test_a_chapter_keeps_the_books_form(cells):

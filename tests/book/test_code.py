@@ -9,7 +9,7 @@ from shapewatch.tracing.markup import CSS
 from tests.helpers.browser import CHAPTERS, HTML, PHONE
 from tests.helpers.colours import contrast, rgb
 
-slow = pytest.mark.full
+full = pytest.mark.full
 # Of each line: how far further in than the line itself its rest begins.
 HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
     const ruler = document.createElement("span");
@@ -30,18 +30,18 @@ HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
 })"""
 
 
-@slow
+@full
 @pytest.mark.parametrize("lines", ["pre .hang", ".trace pre"])
 def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
     page = visit(CHAPTERS[18], "light", PHONE).page
     page.eval_on_selector_all("details", "all => all.map(x => x.open = true)")
-    found = page.eval_on_selector_all(lines, HANGING)
-    wrapped = [line for line in found if line[1] < 1e8]
+    rests = page.eval_on_selector_all(lines, HANGING)
+    wrapped = [line for line in rests if line[1] < 1e8]
     assert len(wrapped) > 20
     assert [line for line in wrapped if line[1] < 2.9] == []
 
 
-@slow
+@full
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_page_has_the_style_of_its_traces_once(chapter):
     page = (HTML / chapter).read_text("utf8")
@@ -66,5 +66,5 @@ def test_every_colour_can_be_read_on_every_ground(theme):
     marked = "#ffdcd7", "#cdf0d5", "#5d1f1a", "#173f25"  # plain ink alone
     for ground in grounds:
         for ink in inks[:1] if ground[theme] in marked else inks:
-            seen = contrast(rgb(ink[theme]), rgb(ground[theme]))
-            assert seen >= 4.5, (ink, ground)
+            ratio = contrast(rgb(ink[theme]), rgb(ground[theme]))
+            assert ratio >= 4.5, (ink, ground)

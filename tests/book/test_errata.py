@@ -52,8 +52,8 @@ def stored_text(chapter: str) -> str:
 
 def numbers(text: str) -> set[str]:
     """The numbers with two digits that count, or more."""
-    found = re.findall(r"\d[\d.,]*\d", text)
-    return {n for n in found if len(re.sub(r"^[0.]+|[.,]", "", n)) > 1}
+    digits = re.findall(r"\d[\d.,]*\d", text)
+    return {n for n in digits if len(re.sub(r"^[0.]+|[.,]", "", n)) > 1}
 
 
 def witnesses(number: str, how: str) -> str:
@@ -90,6 +90,6 @@ def test_a_bug_of_a_source_is_a_line_of_it(fault):
 
 
 def test_a_bug_that_is_no_sources_has_a_thread():
-    for one in set(bugs()) - set(FAULTS):
-        assert re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", one.incident)
-        assert not one.quote
+    for bug in set(bugs()) - set(FAULTS):
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", bug.incident)
+        assert not bug.quote

@@ -11,9 +11,9 @@ from torch import nn
 
 import tformer_lite
 from tests.helpers.browser import HTML
-from tests.helpers.project import ROOT
+from tests.helpers.project import NOTEBOOKS, ROOT
 
-CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+CHAPTERS = [file.with_suffix(".md") for file in NOTEBOOKS]
 FRONT = [ROOT / "book" / "intro.md", ROOT / "book" / "how_to_read.md"]
 GLOSSARY = (ROOT / "book" / "glossary.md").read_text("utf8")
 TERMS = re.findall(r"^(\w[^\n:{]*)\n  \S", GLOSSARY, re.MULTILINE)
@@ -47,7 +47,7 @@ def read(page: Path) -> str:
 
 def early(pages: dict[str, str], terms: list[str]) -> dict[str, str]:
     """Of each term that is used before it is linked, the page that does."""
-    found = {}
+    pages_by_term = {}
     for term in terms:
         used = re.compile(rf"\b{re.escape(term)}(?:s|es)?\b", re.IGNORECASE)
         for name, text in pages.items():
@@ -55,12 +55,12 @@ def early(pages: dict[str, str], terms: list[str]) -> dict[str, str]:
             linked = next(links, None)
             before = text[: linked.start()] if linked else text
             if term not in EVERYDAY and used.search(LINK.sub(" ", before)):
-                found[term] = name
-            if linked or term in found:
+                pages_by_term[term] = name
+            if linked or term in pages_by_term:
                 break
         else:
-            found[term] = "never"
-    return found
+            pages_by_term[term] = "never"
+    return pages_by_term
 
 
 @pytest.mark.slow
@@ -103,19 +103,19 @@ def names_in(source: str) -> list[str]:
 
 def unexplained(chapters: list[list]) -> list[tuple[int, str]]:
     """Names whose first chapter does not name them in its text."""
-    known = PYTHONS | CLEAR | {*tformer_lite.__all__}
-    found = []
+    explained = PYTHONS | CLEAR | {*tformer_lite.__all__}
+    unnamed = []
     for number, cells in enumerate(chapters):
         prose = "".join(c.source for c in cells if c.cell_type == "markdown")
         quoted = set(re.findall(r"\w+", " ".join(re.findall(CODE, prose))))
         for cell in cells:
             hidden = "setup" in cell.metadata.get("tags", [])
             if cell.cell_type == "code" and not hidden:
-                new = [n for n in names_in(cell.source) if n not in known]
+                new = [n for n in names_in(cell.source) if n not in explained]
                 new = [n for n in dict.fromkeys(new) if n in PYTORCHS]
-                found += [(number, n) for n in new if n not in quoted]
-                known.update(new)
-    return found
+                unnamed += [(number, n) for n in new if n not in quoted]
+                explained.update(new)
+    return unnamed
 
 
 CODE = re.compile(r"`[^`]+`|<code>[^<]+</code>")

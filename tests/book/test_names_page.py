@@ -9,14 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
-from transformers import (
-    BertConfig,
-    BertModel,
-    GPT2Config,
-    GPT2Model,
-    LlamaConfig,
-    LlamaModel,
-)
+from transformers import AutoModel, BertConfig, GPT2Config, LlamaConfig
 from transformers.models.bert import modeling_bert
 from transformers.models.gpt2 import modeling_gpt2
 from transformers.models.llama import modeling_llama
@@ -89,20 +82,20 @@ def test_each_size_has_the_name_that_the_page_says():
 def test_the_pages_code_turns_our_weights_into_those_of_others():
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
-    made = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
-    made["MultiHeadAttention"] = lambda d_model, n_heads: layer
-    exec("".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)), made)
-    assert_close(made["q"], split_heads(layer.query(x), 3).transpose(1, 2))
+    scope = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
+    scope["MultiHeadAttention"] = lambda d_model, n_heads: layer
+    exec("".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)), scope)
+    assert_close(scope["q"], split_heads(layer.query(x), 3).transpose(1, 2))
     v = split_heads(layer.value(x), 3).transpose(1, 2)
-    out = torch.einsum("bthd,hdc->btc", v, made["W_O"])
+    out = torch.einsum("bthd,hdc->btc", v, scope["W_O"])
     assert_close(out, layer.output(layer.value(x)))
     torchs = nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
-    torchs.in_proj_weight.copy_(made["fused"])
+    torchs.in_proj_weight.copy_(scope["fused"])
     torchs.out_proj.weight.copy_(layer.output.weight)
     assert_close(torchs(x, x, x)[0], layer(x))
     config = GPT2Config(n_embd=12, n_head=3, attn_implementation="eager")
     gpt2 = modeling_gpt2.GPT2Attention(config, layer_idx=0).eval()
-    gpt2.c_attn.weight.copy_(made["fused"].mT)
+    gpt2.c_attn.weight.copy_(scope["fused"].mT)
     gpt2.c_proj.weight.copy_(layer.output.weight.mT)
     assert_close(gpt2(x)[0], layer(x))
 
@@ -118,10 +111,11 @@ def by_layer(x, **mask):
     return nn.MultiheadAttention(12, 3)(x, x, x, **mask)[0].transpose(0, 1)
 
 
-def by_model(model):
+def by_model(config):
     """A model of Hugging Face's, from vectors instead of ids."""
-    given = {"attention_mask": MARKS[None].long()}
-    return lambda x: model.eval()(inputs_embeds=x, **given)[0]
+    model = AutoModel.from_config(config).eval()
+    mask = MARKS[None].long()
+    return lambda x: model(inputs_embeds=x, attention_mask=mask)[0]
 
 
 # The rows of the page's table, and what each speaks of.
@@ -136,13 +130,11 @@ ATTEND = {
     "SDPA.*attn_mask": lambda x: scaled_dot_product_attention(
         x, x, x, attn_mask=MARKS
     ),
-    "BERT,.*attention_mask": by_model(BertModel(BertConfig(**SIZES))),
+    "BERT,.*attention_mask": by_model(BertConfig(**SIZES)),
     "BERT, GPT-2.*attention_mask": by_model(
-        GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))
+        GPT2Config(n_embd=12, n_head=3, n_layer=1)
     ),
-    "BERT, GPT-2, Llama.*attention_mask": by_model(
-        LlamaModel(LlamaConfig(**SIZES))
-    ),
+    "BERT, GPT-2, Llama.*attention_mask": by_model(LlamaConfig(**SIZES)),
 }
 
 

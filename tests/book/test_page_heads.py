@@ -40,9 +40,9 @@ def test_a_page_says_once_what_it_is_and_how_wide(page):
 
 
 def test_a_description_ends_with_a_sentence_or_a_word():
+    three = "One two three. " * 3 + "So it is."
     for text, words in {
-        "One two three. " * 3 + "So it is.": "One two three. " * 3
-        + "So it is.",
+        three: three,
         "Many words here. " * 12: ("Many words here. " * 9).strip(),
         "word, " * 40: "word, " * 25 + "word …",
     }.items():
@@ -64,9 +64,9 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
         (tmp_path / file).write_text(day)
         run(tmp_path, "git", "add", ".").check_returncode()
         me = "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org"
-        made = ["git", *me, "commit", "-qm", day, f"--date={day}T12:00:00Z"]
+        words = ["git", *me, "commit", "-qm", day, f"--date={day}T12:00:00Z"]
         at = f"GIT_COMMITTER_DATE={day}T12:00:00Z"
-        run(tmp_path, "env", at, *made).check_returncode()
+        run(tmp_path, "env", at, *words).check_returncode()
 
     run(tmp_path, "git", "init", "-q").check_returncode()
     commit("a b.md", "2026-01-02")
@@ -136,12 +136,9 @@ def built(folder: Path, where: tuple[str, str]) -> Path:
     """Build a book of a chapter and two pages that is published there."""
     ext = str(ROOT / "book" / "_ext")
     (folder / "conf.py").write_text(CONF.format(ext=ext, where=where))
-    pages = {
-        "index": "```{toctree}\nchapters/00\nbook/how_to_read\n"
-        "book/glossary\n```",
-        "book/how_to_read": "So.",
-        "book/glossary": "Words.",
-    }
+    listed = "chapters/00\nbook/how_to_read\nbook/glossary"
+    pages = {"index": f"```{{toctree}}\n{listed}\n```"}
+    pages |= {"book/how_to_read": "So.", "book/glossary": "Words."}
     for name, text in pages.items():
         page = folder / f"{name}.md"
         page.parent.mkdir(exist_ok=True)

@@ -13,12 +13,11 @@ import nbformat
 import notebooks
 import pairs
 import pytest
-import roles
 from jupytext import TextFileContentsManager
 from nbformat.sign import MemorySignatureStore
 from traitlets.config import Config
 
-from tests.helpers.project import NOTEBOOKS, ROOT
+from tests.helpers.project import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +36,8 @@ def root(tmp_path, monkeypatch) -> Path:
     """A project of one chapter that was just run; no kernel runs here."""
     (tmp_path / "book").symlink_to(ROOT / "book")
     (tmp_path / "chapters").mkdir()
-    for name in (
-        *("jupytext.toml", "pyproject.toml"),
-        *(f"{NAME}.{half}" for half in HALVES),
-    ):
+    halves = [f"{NAME}.{half}" for half in HALVES]
+    for name in ("jupytext.toml", "pyproject.toml", *halves):
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(notebooks, "run_chapter", lambda chapter, folder: None)
     monkeypatch.setattr(notebooks, "packages", str)
@@ -106,11 +103,9 @@ def finish(root: Path, text: str) -> None:
     after = texts(root)
     assert after[0] == text
     assert outputs(root) == kept
-    cells = nbformat.reads(after[1], as_version=4).cells
-    wanted = pairs.chapter_of(root / f"{NAME}.md").cells
-    assert [(c.id, c.source) for c in cells] == [
-        (c.id, c.source) for c in wanted
-    ]
+    halves = nbformat.reads(after[1], 4), pairs.chapter_of(root / f"{NAME}.md")
+    cells, wanted = ([(c.id, c.source) for c in x.cells] for x in halves)
+    assert cells == wanted
     notebooks.main(root)
     assert texts(root) == after
 
@@ -171,24 +166,7 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     assert (root / ASIDE).read_text() == conflict
 
 
-# --- what is stored, and what is run --------------------------------------
-
-
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_text_and_its_notebook_say_the_same(file):
-    text = file.with_suffix(".md")
-    written = text.read_text("utf8")
-    chapter = pairs.chapter_of(text)
-    assert pairs.as_text(chapter) == written
-    assert roles.with_roles(roles.with_words(written, ROOT / "book")) == (
-        written
-    )
-    notebook = nbformat.read(file, as_version=4)
-    assert pairs.as_text(notebook) == written
-    assert notebook.metadata == chapter.metadata
-    cells = [(c.id, c.source, c.metadata) for c in notebook.cells]
-    assert cells == [(c.id, c.source, c.metadata) for c in chapter.cells]
-    assert len({cell[0] for cell in cells}) == len(cells)
+# --- what is run -----------------------------------------------------------
 
 
 SMALL = """---

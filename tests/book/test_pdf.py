@@ -22,19 +22,13 @@ CONFIG = {
     "repository": {"url": "https://example.org/book"},
     "sphinx": {"config": {"language": "en"}},
 }
-TOC = {
-    "root": "intro",
-    "parts": [
-        {
-            "caption": "All",
-            "chapters": [{"file": "part/one"}, {"file": "part/two"}],
-        }
-    ],
-}
+FILES = [{"file": "part/one"}, {"file": "part/two"}]
+TOC = {"root": "intro", "parts": [{"caption": "All", "chapters": FILES}]}
 FIGURE = (
     '<svg class="figure" role="img" aria-label="{0}" width="50" height="{1}">'
     '<path d="M 0 0 L 50 0 L 50 {1} L 0 {1} z"/></svg>'
 )
+LONG = "Two, of which the title is so long that it takes a second line of the"
 PAGES = {
     "intro": """
         <h1>Before<a class="headerlink" href="#h">#</a></h1>
@@ -47,9 +41,9 @@ PAGES = {
         <section id="where"><h2>Where one is</h2><p>मुख खाली थिएन ।</p>
         </section>"""
     + FIGURE.format("A square", 90),
-    "part/two": """
-        <h1>Two, of which the title is so long that it takes
-        a second line of the page and of this file</h1>
+    "part/two": f"""
+        <h1>{LONG}
+        page and of this file</h1>
         <details><summary>Why?</summary>Because.</details>
         <section id="where"><h2>Where two is</h2></section>""",
     "genindex": """
@@ -59,8 +53,7 @@ TITLES = [
     "Contents",
     "Before",
     "One",
-    "Two, of which the title is so long that it takes a second line of the "
-    "page and of this file",
+    f"{LONG} page and of this file",
     "Index",
 ]
 
@@ -121,9 +114,7 @@ def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(printed):
 
 
 def test_links_lead_into_the_book_or_to_the_web(printed):
-    links = [
-        link for sheet in printed.pages for link in pdf.annotations(sheet)
-    ]
+    links = [x for sheet in printed.pages for x in pdf.annotations(sheet)]
     addresses = {link["/A"]["/URI"] for link in links if "/A" in link}
     assert addresses == {"https://example.org/", CONFIG["repository"]["url"]}
     assert "/part-two--where" in [link.get("/Dest") for link in links]
@@ -152,11 +143,11 @@ BROKEN = {
 
 def test_each_fault_is_found(print_book):
     body = "<h1>One</h1>" + "".join(BROKEN.values())
-    found = "\n".join(print_book({**PAGES, "part/one": body})[1])
-    assert [fault for fault in BROKEN if fault not in found] == [], found
+    faults = "\n".join(print_book({**PAGES, "part/one": body})[1])
+    assert [fault for fault in BROKEN if fault not in faults] == [], faults
 
 
 def test_a_wrong_number_in_the_contents_is_found(print_book, monkeypatch):
     monkeypatch.setattr(pdf, "TIMES", 1)
-    found = print_book(PAGES)[1]
-    assert "the contents and the index have wrong numbers" in found
+    faults = print_book(PAGES)[1]
+    assert "the contents and the index have wrong numbers" in faults

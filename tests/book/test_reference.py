@@ -21,17 +21,10 @@ OURS = "|".join(api.PACKAGES)
 LINK = re.compile(rf'href="([^"]*)#((?:{OURS})\.[\w.]+)"')
 
 
-def thing(entry: api.Entry):
-    """What Python imports under a name."""
-    return getattr(importlib.import_module(entry.home), entry.name)
-
-
 def test_every_public_name_has_an_entry_and_none_has_two():
     """But for the hooks, which the tracer has, too."""
-    twice = Counter(e.name for e in ENTRIES) - Counter(
-        {e.name for e in ENTRIES}
-    )
-    assert [*twice] == ["print_shapes"]
+    names = [entry.name for entry in ENTRIES]
+    assert [*(Counter(names) - Counter({*names}))] == ["print_shapes"]
     at_the_top = [e.name for e in ENTRIES if e.home == "tformer_lite"]
     assert sorted(at_the_top) == tformer_lite.__all__
     ours = {e.name for e in ENTRIES if e.module.startswith("shapewatch")}
@@ -48,9 +41,9 @@ def test_every_room_stands_once_in_the_overview_and_once_among_the_entries():
 
 def written(signature: str) -> tuple[set[str], int]:
     """The parameters of a written signature, and how many have defaults."""
-    found = ast.parse(f"def f{signature}: ...").body[0].args
-    every = [node for node in ast.walk(found) if isinstance(node, ast.arg)]
-    filled = [*found.defaults, *filter(None, found.kw_defaults)]
+    arguments = ast.parse(f"def f{signature}: ...").body[0].args
+    every = [node for node in ast.walk(arguments) if isinstance(node, ast.arg)]
+    filled = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
     return {arg.arg for arg in every}, len(filled)
 
 
@@ -59,12 +52,14 @@ def test_signatures_and_docstrings_are_those_that_python_reads():
         text = api.docstring_of(entry)
         assert text, entry.name
         if not isinstance(entry.node, ast.Assign):
-            found = thing(entry)
-            known = inspect.signature(found).parameters
-            filled = [p for p in known.values() if p.default is not p.empty]
-            wanted = set(known), len(filled)
+            home = importlib.import_module(entry.home)
+            thing = getattr(home, entry.name)
+            parameters = inspect.signature(thing).parameters
+            defaults = [p.default for p in parameters.values()]
+            filled = [x for x in defaults if x is not inspect.Parameter.empty]
+            wanted = set(parameters), len(filled)
             assert written(api.signature_text(entry)) == wanted, entry.name
-            assert text == inspect.getdoc(found), entry.name
+            assert text == inspect.getdoc(thing), entry.name
 
 
 def test_a_docstring_keeps_its_signs_and_colours_its_shapes():

@@ -8,16 +8,15 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browser import HTML, SITE, new_reader, served
+from tests.helpers.browser import SITE, new_reader, served
 from tests.helpers.playing import GIVEN, PLAY, part
 from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 
 MODULES = [ROOT / "book" / "_static" / "days.mjs"]
 NAMES = [bug["name"] for bug in GIVEN["bugs"]]
-TURNS = (
-    "([from, many]) => [...Array(many)].map((_, i) => turn(from + i, many))"
-)
+TURNS = """([from, many]) =>
+    [...Array(many)].map((_, i) => turn(from + i, many))"""
 TODAY = "2026-11-27"
 full = pytest.mark.full
 
@@ -46,23 +45,18 @@ def test_a_day_is_a_date_that_there_is():
 
 
 @pytest.mark.parametrize(
-    ("kept", "said"),
+    ("days", "said"),  # of November
     [
         ({}, "0 of 0 found, 0 days in a row"),
-        ({"2026-11-27": "○●"}, "1 of 1 found, 1 day in a row"),
-        ({"2026-11-26": "●"}, "1 of 1 found, 1 day in a row"),
-        ({"2026-11-25": "●"}, "1 of 1 found, 0 days in a row"),
-        (
-            {"2026-11-26": "●", "2026-11-27": "◐×"},
-            "1 of 2 found, 1 day in a row",
-        ),
-        (
-            {"2026-11-25": "●", "2026-11-26": "○●", "2026-11-24": "×"},
-            "2 of 3 found, 2 days in a row",
-        ),
+        ({27: "○●"}, "1 of 1 found, 1 day in a row"),
+        ({26: "●"}, "1 of 1 found, 1 day in a row"),
+        ({25: "●"}, "1 of 1 found, 0 days in a row"),
+        ({26: "●", 27: "◐×"}, "1 of 2 found, 1 day in a row"),
+        ({25: "●", 26: "○●", 24: "×"}, "2 of 3 found, 2 days in a row"),
     ],
 )
-def test_a_score_counts_what_was_found_and_days_in_a_row(kept, said):
+def test_a_score_counts_what_was_found_and_days_in_a_row(days, said):
+    kept = {f"2026-11-{day}": signs for day, signs in days.items()}
     ask = "([kept, today]) => score(record(kept), today)"
     assert asked(ask, [json.dumps(kept), TODAY]) == said
 
@@ -100,24 +94,19 @@ def find(page: Page, *guesses: str) -> None:
 
 
 def shared_text(day: str, signs: str) -> str:
-    return (
-        f"The Transformer, Shape by Shape, the bug of {day}: {signs} "
-        f"{SITE}/{PLAY}#day="
-    )
+    return f"The Transformer, Shape by Shape, the bug of {day}: {signs}"
 
 
 @full
 def test_todays_bug_is_found_by_keyboard_scored_and_shared(browser):
     page, right = days_page(browser), bug_of(TODAY)
-    daily = page.get_by_role("button", name="Find today’s bug")
-    daily.press("Enter")
+    page.get_by_role("button", name="Find today’s bug").press("Enter")
     verdict = part(page, "verdict")
     expect(verdict).to_contain_text("The bug of 27 November 2026 is planted.")
     expect(verdict).to_have_attribute("role", "status")
     assert f"day={TODAY}" in page.url
     assert right not in page.url
-    wrong = next(name for name in NAMES if name != right)
-    find(page, wrong)
+    find(page, next(name for name in NAMES if name != right))
     page.get_by_role("button", name="A hint").press("Enter")
     find(page, right)
     expect(verdict).to_contain_text("Right, at guess 2!")
@@ -128,7 +117,8 @@ def test_todays_bug_is_found_by_keyboard_scored_and_shared(browser):
     page.keyboard.press("Enter")
     expect(part(page, "copied")).to_have_text("Copied.")
     line = page.evaluate("navigator.clipboard.readText()")
-    assert line == shared_text("27 November 2026", "○◐●") + TODAY
+    said = shared_text("27 November 2026", "○◐●")
+    assert line == f"{said} {SITE}/{PLAY}#day={TODAY}"
     assert not any(name in line for name in NAMES)
 
 
@@ -157,8 +147,9 @@ def test_the_bug_of_a_day_that_is_over_can_be_found_and_is_not_scored(browser):
     find(page, bug_of(day))
     said = "Bugs of the day: 0 of 0 found, 0 days in a row."
     expect(part(page, "score")).to_have_text(said)
-    shared = shared_text("20 November 2026", "●") + day
-    expect(part(page, "line")).to_have_value(shared)
+    said = shared_text("20 November 2026", "●")
+    line = f"{said} {SITE}/{PLAY}#day={day}"
+    expect(part(page, "line")).to_have_value(line)
 
 
 DENIED = """
@@ -189,8 +180,5 @@ def test_where_nothing_may_be_kept_or_copied_a_day_is_had_all_the_same(
 def test_on_a_disk_a_line_leads_to_no_place_of_the_readers(visit):
     page = visit(f"{PLAY}#day=2026-11-20").page
     find(page, bug_of("2026-11-20"))
-    line = part(page, "line")
-    expect(line).to_have_value(
-        "The Transformer, Shape by Shape, the bug of 20 November 2026: ●"
-    )
-    assert HTML.as_uri() not in line.input_value()
+    said = shared_text("20 November 2026", "●")
+    expect(part(page, "line")).to_have_value(said)

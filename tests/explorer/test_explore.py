@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,9 +96,10 @@ def test_an_attention_is_explained_in_whatever_layout_it_is_written(attend):
     assert max(found.values()) < 1e-5, found
 
 
-def of_pytorch(layer: nn.Module, count: int) -> Trace:
+def of_pytorch(layer: type, *sizes: int, inputs: int) -> Trace:
     x = torch.randn(2, 6, 12)
-    return trace(layer.eval(), *[x] * count, keep=True)
+    model = layer(*sizes, batch_first=True).eval()
+    return trace(model, *[x] * inputs, keep=True)
 
 
 def of_ours(**own) -> Trace:
@@ -110,33 +112,23 @@ def of_transformers(config: type, **sizes: int) -> Trace:
     model = AutoModel.from_config(config(vocab_size=60, **sizes)).eval()
     ids = torch.tensor([[5, 9, 13, 2, 7, 8], [3, 4, 6, 10, 1, 1]])
     options = {"decoder_input_ids": ids} if config is T5Config else {}
-    seen = ids != 1
-    return trace(model, ids, attention_mask=seen, keep=True, **options)
+    return trace(model, ids, attention_mask=ids != 1, keep=True, **options)
 
 
+BLOOM = {"hidden_size": 16, "n_layer": 2, "n_head": 2}
+LLAMA = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+LLAMA |= {"num_key_value_heads": 2, "intermediate_size": 48}
+T5 = {"d_model": 16, "num_layers": 1, "num_heads": 2, "d_kv": 8, "d_ff": 32}
 RUNS = {
-    "rotary": lambda: of_ours(positions="rotary"),
-    "grouped": lambda: of_ours(positions="rotary", n_kv_heads=1),
-    "multihead": lambda: of_pytorch(
-        nn.MultiheadAttention(12, 3, batch_first=True), 3
+    "rotary": partial(of_ours, positions="rotary"),
+    "grouped": partial(of_ours, positions="rotary", n_kv_heads=1),
+    "multihead": partial(of_pytorch, nn.MultiheadAttention, 12, 3, inputs=3),
+    "layer": partial(
+        of_pytorch, nn.TransformerEncoderLayer, 12, 3, 24, inputs=1
     ),
-    "layer": lambda: of_pytorch(
-        nn.TransformerEncoderLayer(12, 3, 24, batch_first=True), 1
-    ),
-    "bloom": lambda: of_transformers(
-        BloomConfig, hidden_size=16, n_layer=2, n_head=2
-    ),
-    "llama": lambda: of_transformers(
-        LlamaConfig,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=48,
-    ),
-    "t5": lambda: of_transformers(
-        T5Config, d_model=16, num_layers=1, num_heads=2, d_kv=8, d_ff=32
-    ),
+    "bloom": partial(of_transformers, BloomConfig, **BLOOM),
+    "llama": partial(of_transformers, LlamaConfig, **LLAMA),
+    "t5": partial(of_transformers, T5Config, **T5),
 }
 
 
@@ -145,9 +137,8 @@ RUNS = {
 def test_newer_models_and_those_of_others_are_explained(name):
     torch.manual_seed(0)
     explored = explore(RUNS[name](), example=1)
-    assert all(
-        "queries" in one and "mixed" in one for one in data_of(explored)
-    )
+    for one in data_of(explored):
+        assert {"queries", "mixed"} <= one.keys()
     for one in apart(explored):
         assert max(one.values()) < 1e-5, one
 
@@ -156,12 +147,11 @@ def test_where_no_script_runs_the_same_tables_stand():
     seen = running_trace()
     words = "abcdefg<"
     explored = explore(seen, rows=list(words))
-    still = re.search(
-        r'<div class="still">(.*?)</div>', explored._repr_html_()
-    )
-    tables = re.findall(r"<table>(.*?)</table>", still[1])
+    html = explored._repr_html_()
+    still = re.search(r'<div class="still">(.*?)</div>', html)[1]
+    tables = re.findall(r"<table>(.*?)</table>", still)
     attentions = seen.attention()
-    assert still[1].count("<details>") == len(attentions) == 3
+    assert still.count("<details>") == len(attentions) == 3
     weights = [t for t in tables if "<caption>weights, head 1<" in t]
     for table, found in zip(weights, attentions, strict=True):
         cells = re.findall(r"<td>(\d.\d\d)</td>", table)

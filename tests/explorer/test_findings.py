@@ -44,11 +44,11 @@ PLANTED = """bug => {
 def page(browser):
     """The page to play on, with a worker that waits for the test."""
     reader = new_reader(browser)
-    found = reader.new_page()
-    found.add_init_script(UNDER_ORDERS)
-    found.goto(f"{HTML.as_uri()}/{PLAY}")
-    found.locator(".waiting").first.wait_for(state="detached")
-    yield found
+    page = reader.new_page()
+    page.add_init_script(UNDER_ORDERS)
+    page.goto(f"{HTML.as_uri()}/{PLAY}")
+    page.locator(".waiting").first.wait_for(state="detached")
+    yield page
     reader.close()
 
 

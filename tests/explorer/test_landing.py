@@ -8,7 +8,7 @@ import packages
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browser import SCHEMES, View
+from tests.helpers.browser import SCHEMES
 from tests.helpers.colours import contrast
 from tests.helpers.project import ROOT
 
@@ -49,10 +49,9 @@ def test_the_first_screen_has_the_sentence_its_words_and_two_ways(page):
     assert page.evaluate(BEYOND) == []
     swap(page)
     assert page.evaluate(BEYOND) == []
+    ways = page.locator(".ways")
     for name in "Start", "Your own Transformer in 250 lines":
-        assert (
-            page.locator(".ways").get_by_role("link", name=name).is_visible()
-        )
+        assert ways.get_by_role("link", name=name).is_visible()
 
 
 def test_the_widest_words_are_on_the_first_screen(page):
@@ -101,38 +100,35 @@ def test_roles_are_told_apart_by_colours_and_ribbons_have_them(visit, scheme):
     assert len({*colours}) == 3
     assert {*ribbons} == {*colours}
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    for ink in colours:
-        both = (
-            tuple(map(int, re.findall(r"\d+", x)[:3])) for x in (ink, paper)
-        )
-        assert contrast(*both) >= 6
+    *inks, ground = (
+        tuple(map(int, re.findall(r"\d+", colour)[:3]))
+        for colour in (*colours, paper)
+    )
+    assert min(contrast(ink, ground) for ink in inks) >= 6
 
 
 def test_bugs_lamps_bars_and_steps_are_on_the_page_to_play_on_alone(visit):
-    def found(view: View) -> list[bool]:
-        names = "bug", "hunt", "lamps", "chances", "matrix"
-        parts = [view.page.locator(f"[data-part={name}]") for name in names]
-        scripts = [url for url in view.requests if "/play.js" in url]
-        return [bool(part.count()) for part in parts] + [bool(scripts)]
-
-    assert found(visit(PAGE)) == [False] * 6
-    assert found(visit("book/play.html")) == [True] * 6
+    for name, has_them in (PAGE, False), ("book/play.html", True):
+        view = visit(name)
+        for part in "bug", "hunt", "lamps", "chances", "matrix":
+            count = view.page.locator(f"[data-part={part}]").count()
+            assert (count > 0) == has_them, part
+        assert any("/play.js" in url for url in view.requests) == has_them
 
 
 def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
     text = (STATIC / "landing.mjs").read_text("utf8")
-    known = re.findall(
-        r'(\w+): "(\w+)"', re.search("const DONE = .*", text)[0]
-    )
+    done = re.search("const DONE = .*", text)[0]
+    deeds = re.findall(r'(\w+): "(\w+)"', done)
     verbs = [deed["english"].split()[1:] for deed in fillers.DATA["DONE"]]
-    assert sorted(map(list, known)) == sorted(verbs)
+    assert sorted(map(list, deeds)) == sorted(verbs)
 
 
 def test_what_the_page_gives_away_is_copied_where_there_is_any(
     tmp_path, monkeypatch
 ):
+    ways = (STATIC / "ways.html").read_text("utf8")
     for file in packages.DOWNLOADS:
-        ways = (STATIC / "ways.html").read_text("utf8")
         assert f'href="../{file.name}" download' in ways
     there, (*_, model) = tmp_path / "html", packages.DOWNLOADS
     there.mkdir()

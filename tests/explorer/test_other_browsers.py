@@ -48,11 +48,11 @@ DONE = "const [done] = [...arguments].slice(-1); ({})().then(done);"
 def command(*names: str) -> str:
     """Find one of some programs; where there is none, skip on a desk, fail
     in CI."""
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
         refuse = pytest.fail if os.environ.get("CI") else pytest.skip
         refuse(f"no {names[0]}: `make browser` installs it")
-    return found
+    return program
 
 
 def free_port() -> int:
@@ -211,19 +211,19 @@ def ink(picture, left, right, top, bottom) -> float:
 def gaps(browser: OtherBrowser) -> list[float]:
     """How far from each word's middle the middle of its ribbons is."""
     browser.run(IN_VIEW)
-    picture, found = imread(io.BytesIO(browser.screenshot())), []
+    picture, gaps = imread(io.BytesIO(browser.screenshot())), []
     for row in browser.run(WORDS):
         middles = [ink(picture, *box) for box in row["words"]]
         sides = {middle: [] for middle in middles}
         for x, width in row["ribbons"]:
             nearest = min(middles, key=lambda middle: abs(middle - x))
             sides[nearest] += [x - width / 2, x + width / 2]
-        found += [
+        gaps += [
             (min(xs) + max(xs)) / 2 - middle
             for middle, xs in sides.items()
             if xs
         ]
-    return found
+    return gaps
 
 
 @pytest.mark.parametrize("page", [PLAY, "book/intro.html"])
@@ -231,9 +231,9 @@ def gaps(browser: OtherBrowser) -> list[float]:
 def test_ribbons_meet_their_words(browser, page, width):
     browser.ask("window/rect", width=width, height=1000)
     browser.open(page)
-    found = gaps(browser)
-    assert len(found) > 6
-    assert [gap for gap in found if abs(gap) > 2] == []
+    all_gaps = gaps(browser)
+    assert len(all_gaps) > 6
+    assert [gap for gap in all_gaps if abs(gap) > 2] == []
 
 
 def test_play_translates_and_its_lamps_light(browser):

@@ -1,25 +1,14 @@
-"""The project's files, copied; and the first cell of its chapters."""
+"""The project's files, copied, and its notebooks."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
-import pytest
-
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
 EXERCISES = sorted((ROOT / "chapters" / "exercises").glob("*.ipynb"))
-HOME = re.compile(r'(?<=^HOME = ")[^"]+', re.MULTILINE)
-
-every_notebook = pytest.mark.parametrize(
-    "chapter",
-    [*NOTEBOOKS, *EXERCISES],
-    ids=lambda chapter: f"{chapter.parent.stem}/{chapter.stem}",
-)
 
 
 def run(folder: Path, *command) -> subprocess.CompletedProcess:
@@ -64,17 +53,6 @@ def copy_project(folder: Path) -> Path:
         shutil.copy(file, copy)
     run(folder, "git", "init", "-q").check_returncode()
     return folder
-
-
-def setup_cell(chapter: Path) -> nbformat.NotebookNode:
-    """Find a chapter's first code cell."""
-    cells = nbformat.read(chapter, as_version=4).cells
-    return next(cell for cell in cells if cell.cell_type == "code")
-
-
-def setup_source(address: str, chapter: Path = NOTEBOOKS[0]) -> str:
-    """Give a first cell's source, with another address."""
-    return HOME.sub(address, setup_cell(chapter).source)
 
 
 def archive(checkout: Path) -> str:

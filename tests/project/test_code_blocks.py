@@ -63,10 +63,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
 
 COMMANDS = {
     "README.md": ("tformer_lite", "translate train train generate trace"),
-    "shapewatch/README.md": (
-        "shapewatch",
-        "my_model.py:make trace check",
-    ),
+    "shapewatch/README.md": ("shapewatch", "my_model.py:make trace check"),
     "classroom/README.md": ("classroom", "list assign grade"),
 }
 OWN_MODEL = """\
@@ -112,19 +109,18 @@ def lacking(words: list[str]) -> list[str]:
         case ["pip", "install", address]:
             project = (ROOT / "pyproject.toml").read_text("utf8")
             home = address.removeprefix("git+").partition("#")[0]
-            known = home in project
-            return [] if known else [address]
+            return [] if home in project else [address]
         case ["python", "-m", "tformer_lite" | "shapewatch" | "classroom", *_]:
             return []  # these have a test of their own
-        case ["python", "-m", "zipfile", "-e", file, _]:
-            return [] if (ROOT / file).exists() else [file]
         case [".venv/bin/python", "-m", "pytest", *rest]:
             return [x for x in rest if "/" in x and not (ROOT / x).exists()]
         case [".venv/bin/pip", "install", "jupyterlab"]:
             return []  # a program that the book does not bring
         case [".venv/bin/jupyter", "lab"]:
             return []
-        case [".venv/bin/python", file]:
+        case [".venv/bin/python", file] | (
+            ["python", "-m", "zipfile", "-e", file, _]
+        ):
             return [] if (ROOT / file).exists() else [file]
     return [shlex.join(words)]
 

@@ -35,13 +35,12 @@ WHEELS = {
     "classroom": "tformer_classroom",
 }
 OURS = [f"shapewatch=={NUMBER}", f"tformer-lite=={NUMBER}"]
+DRAWING = ["matplotlib>=3.8", "seaborn>=0.13", "numpy>=1.26", "pillow>=10"]
 NEEDS = {
+    "tformer_lite": [OURS[0], "torch>=2.4", *DRAWING, "tqdm>=4.60"],
     "shapewatch": ["torch>=2.4"],
     "classroom": [*OURS, "jinja2>=3.1"],
 }
-NEEDS["tformer_lite"] = [OURS[0], "torch>=2.4", "matplotlib>=3.8"]
-NEEDS["tformer_lite"] += ["seaborn>=0.13", "numpy>=1.26", "pillow>=10"]
-NEEDS["tformer_lite"] += ["tqdm>=4.60"]
 FONT = "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
 LICENCES = {
     "LICENSE": b"MIT License",
@@ -142,12 +141,11 @@ def test_a_wheel_holds_its_package_whole_and_its_licences(name, written):
     most = 1.5 * 2**20 if name == "classroom" else 2**20
     assert wheel(written, name).stat().st_size < most
     files = inside(wheel(written, name))
-    own = [name, *BESIDE.get(name, [])]
-    every = [x for room in own for x in packages.package_files(room).items()]
+    rooms = [name, *BESIDE.get(name, [])]
+    every = [x for room in rooms for x in packages.package_files(room).items()]
     code = [x for x in every if x[1].name not in packages.NO_CODE]
-    assert {n: text for n, text in files.items() if "-info/" not in n} == {
-        name: file.read_bytes() for name, file in code
-    }
+    packed = {n: text for n, text in files.items() if "-info/" not in n}
+    assert packed == {name: file.read_bytes() for name, file in code}
     assert f"{name}/py.typed" in files
     for licence in LICENCES if name == "tformer_lite" else ["LICENSE"]:
         (file,) = (n for n in files if n.endswith(f"licenses/{licence}"))
@@ -192,10 +190,8 @@ def test_installed_far_from_here_all_of_it_answers(written, tmp_path):
 
     code = "\n".join([DRAW, extras.USE])
     module, font, *lines = said("-c", code).splitlines()
-    assert (Path(module), Path(font)) == (
-        target / "tformer_lite",
-        target / FONT,
-    )
+    assert Path(module) == target / "tformer_lite"
+    assert Path(font) == target / FONT
     assert lines[0].startswith("attention in encoder.blocks.0")
     assert sum("✓ holds" in line for line in lines[1:]) > 15
     assert not [x for x in lines if "✗ broken" in x or "! unusual" in x]
@@ -207,7 +203,6 @@ def test_installed_far_from_here_all_of_it_answers(written, tmp_path):
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-BOOK_FILE, ALL_FILE = "book/requirements.txt", "requirements.txt"
 
 
 def pins(file: str) -> dict[str, str]:
@@ -222,25 +217,21 @@ def ranges(*groups: list[str]) -> list[Requirement]:
     return [need for need in asked if need.name != PROJECT["name"]]
 
 
-def test_the_extra_for_the_book_names_what_the_book_is_built_with():
-    assert {need.name for need in ranges(EXTRAS["book"])} == set(
-        pins(BOOK_FILE)
-    )
+BOOK_PINS = pins("book/requirements.txt")
+PINS = BOOK_PINS | pins("requirements.txt")
+ASKED = ranges(PROJECT["dependencies"], *EXTRAS.values())
 
 
-def test_the_extra_for_the_tests_names_all_that_they_are_run_with():
-    (own,) = (n for n in EXTRAS["test"] if n.startswith(PROJECT["name"]))
-    others = Requirement(own).extras
-    assert {*others, "test"} == set(EXTRAS)
-    asked = ranges(PROJECT["dependencies"], *EXTRAS.values())
-    used = set(pins(BOOK_FILE)) | set(pins(ALL_FILE))
-    assert used - {need.name for need in asked} == set()
+def test_the_extras_for_the_book_and_its_tests_name_all_that_these_need():
+    assert {need.name for need in ranges(EXTRAS["book"])} == {*BOOK_PINS}
+    (all_of_it,) = (n for n in EXTRAS["test"] if n.startswith(PROJECT["name"]))
+    assert {*Requirement(all_of_it).extras, "test"} == {*EXTRAS}
+    assert {*PINS} - {need.name for need in ASKED} == set()
 
 
 def test_what_the_project_pins_is_within_the_ranges():
-    versions = pins("book/constraints.txt") | pins(BOOK_FILE) | pins(ALL_FILE)
-    asked = ranges(PROJECT["dependencies"], *EXTRAS.values())
-    pinned = [need for need in asked if need.name in versions]
+    versions = pins("book/constraints.txt") | PINS
+    pinned = [need for need in ASKED if need.name in versions]
     assert len(pinned) > 20
     for need in pinned:
         assert versions[need.name] in need.specifier, str(need)

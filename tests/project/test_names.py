@@ -82,8 +82,8 @@ def test_no_name_stands_twice_and_none_is_a_participle(package):
     homes, bad = defaultdict(set), []
     for file, source in sources(package):
         for name, node in names_in(source):
-            own = package == "pictures" and name.isupper()  # its sizes
-            if not own and not name.startswith("__"):
+            is_size = package == "pictures" and name.isupper()  # its sizes
+            if not is_size and not name.startswith("__"):
                 homes[name].add(str(file))
                 if is_participle(name, node) and name not in PARTICIPLES:
                     bad.append(f"{file}: {name}")

@@ -155,13 +155,13 @@ WINDOWS = "python book/_tools/extras.py alone"  # there is no make
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 def test_what_a_job_runs_is_a_target_of_make(job):
     """But on Windows; and whatever its matrix puts in."""
-    own = {f"make {target}" for target in TARGETS}
-    own |= {WINDOWS} if job["runs-on"].startswith("windows") else set()
+    commands = {f"make {target}" for target in TARGETS}
+    commands |= {WINDOWS} if job["runs-on"].startswith("windows") else set()
     target = "${{ matrix.target }}"
     matrix = job.get("strategy", {}).get("matrix", {})
     runs = [step["run"] for step in job["steps"] if "run" in step]
     for name in matrix.get("target", [target]):
-        assert {run.replace(target, name) for run in runs} <= own
+        assert {run.replace(target, name) for run in runs} <= commands
 
 
 @pytest.mark.parametrize("name", JOBS)

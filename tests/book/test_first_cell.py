@@ -1,10 +1,12 @@
-"""A chapter opened in Colab, as near as a machine can come to it: one file in
-an empty folder, Colab's matplotlib, seaborn and IPython, and a torch that is
-already there. The module comes from a repository, by the first cell that runs.
-A few chapters are tried; `make colab` runs every one.
+"""The first cell of every notebook makes the packages importable: in a
+checkout, far from any, and in Colab.
 
-A session is a real kernel in an environment of its own. Its torch is the one
-that runs these tests, lent, because a second one would take minutes.
+Colab is had as near as a machine can come to it: one file in an empty folder,
+Colab's matplotlib, seaborn and IPython, and a torch that is already there.
+The module comes from a repository, by the first cell that runs. A few
+chapters are tried; `make colab` runs every one. A session is a real kernel in
+an environment of its own. Its torch is the one that runs these tests, lent,
+because a second one would take minutes.
 """
 
 import json
@@ -12,25 +14,137 @@ import os
 import re
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import nbformat
 import packages
 import pytest
+from architecture import imported_names
 from nbclient import NotebookClient
 
 from tests.helpers.colab import COLAB
 from tests.helpers.numbers import agree
 from tests.helpers.project import (
     EXERCISES,
-    HOME,
     NOTEBOOKS,
     ROOT,
+    project_files,
     run,
-    setup_source,
 )
 
-pytestmark = pytest.mark.full
+HOME = re.compile(r'(?<=^HOME = ")[^"]+', re.MULTILINE)
+slow = pytest.mark.slow
+NOTHING = "file:///nowhere"
+every_notebook = pytest.mark.parametrize(
+    "chapter",
+    [*NOTEBOOKS, *EXERCISES],
+    ids=lambda chapter: f"{chapter.parent.stem}/{chapter.stem}",
+)
+kinds = pytest.mark.parametrize(
+    ("chapter", "archive"),
+    [*zip([NOTEBOOKS[0], EXERCISES[0]], packages.ARCHIVES)],
+    ids=["a chapter", "exercises"],
+)
+
+
+def code_cells(chapter: Path) -> list[nbformat.NotebookNode]:
+    cells = nbformat.read(chapter, as_version=4).cells
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def setup_source(address: str, chapter: Path = NOTEBOOKS[0]) -> str:
+    """Give a first cell's source, with another address."""
+    return HOME.sub(address, code_cells(chapter)[0].source)
+
+
+@slow
+@kinds
+def test_without_the_repository_the_first_cell_says_what_to_do(
+    chapter, archive, tmp_path
+):
+    """Nor any package installed: -S leaves out what is."""
+    source = setup_source(NOTHING, chapter)
+    done = run(tmp_path, sys.executable, "-S", "-c", source)
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(f"ImportError: no {archive} from {NOTHING}: ")
+    assert said.endswith("connect to the network and run this cell again")
+    assert not re.search(r"[.!?] ", said), "more than one sentence"
+
+
+@slow
+@kinds
+def test_in_a_checkout_the_first_cell_uses_the_checkout(
+    chapter, archive, checkout, tmp_path
+):
+    """Even when some other tformer_lite is installed, or not reachable; and
+    wherever in it the kernel starts."""
+    other = tmp_path / "tformer_lite"
+    other.mkdir()
+    (other / "__init__.py").touch()
+    find = f"""\
+import sys
+sys.path.insert(1, {str(tmp_path)!r})
+{setup_source(NOTHING, chapter)}
+for name in {packages.ARCHIVES[archive]}:
+    print(find_spec(name).origin)
+"""
+    homes = [
+        checkout / packages.PACKAGES[x].relative_to(ROOT) / x / "__init__.py"
+        for x in packages.ARCHIVES[archive]
+    ]
+    for folder in checkout, checkout / "chapters" / "exercises":
+        done = run(folder, sys.executable, "-S", "-c", find)
+        assert [Path(x) for x in done.stdout.split()] == homes, done.stderr
+
+
+@slow
+@every_notebook
+def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
+    first = EXERCISES[0] if chapter in EXERCISES else NOTEBOOKS[0]
+    cell = code_cells(chapter)[0]
+    assert cell.source == code_cells(first)[0].source
+    assert len(HOME.findall(cell.source)) == 1
+    assert len(cell.source.splitlines()) <= 22
+    assert cell.metadata.tags == ["setup", "remove-cell"]
+
+
+@slow
+@every_notebook
+def test_what_a_notebook_imports_of_ours_is_in_its_archive(chapter):
+    code = "\n".join(cell.source for cell in code_cells(chapter))
+    imports = imported_names(re.sub("(?m)^ *[%!].*", "", code))
+    ours = {x.split(".")[0] for x in imports} & {*packages.PACKAGES}
+    name = ["chapters.zip", "exercises.zip"][chapter in EXERCISES]
+    assert ours
+    assert ours <= {*packages.ARCHIVES[name]}
+
+
+@slow
+def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
+    """Less than a megabyte, with what git knows of the packages."""
+    shelves = [ROOT / "chapters" / x for x in ("exercises", "assignments")]
+    project = project_files(ROOT)
+    for file in packages.write_archives(tmp_path):
+        assert file.stat().st_size < 1e6
+        wanted = set()
+        for package in packages.ARCHIVES[file.name]:
+            above = packages.PACKAGES[package]
+            files = [f for f in project if f.is_relative_to(above / package)]
+            wanted |= {f.relative_to(above).as_posix() for f in files}
+        if "pictures" in packages.ARCHIVES[file.name]:
+            wanted.add(packages.ONE_FILE.name)
+        else:
+            wanted -= {*filter(packages.NOT_ASKED_FOR.fullmatch, wanted)}
+        if "classroom" in packages.ARCHIVES[file.name]:
+            data = [f for f in project if f.suffix in {".md", ".toml", ".xz"}]
+            names = [f.name for f in data if f.parent in shelves]
+            wanted |= {f"classroom/exercises/{name}" for name in names}
+        with zipfile.ZipFile(file) as archive:
+            assert set(archive.namelist()) == wanted
+
+
+# --- in Colab ----------------------------------------------------------------
 
 DEVANAGARI = re.compile("[\u0900-\u097f]")
 BY_TORCHINFO = re.compile(r"torchinfo|\binfo\b|\btool\(|\bfound\[each\]")
@@ -105,6 +219,7 @@ def text(output) -> str:
     return output.get("text") or output["data"]["text/plain"]
 
 
+@pytest.mark.full
 def test_a_chapter_in_colab_shows_what_the_book_shows(pair):
     for old, new in zip(*map(outputs, pair), strict=True):
         assert new.output_type == old.output_type
@@ -116,6 +231,7 @@ def test_a_chapter_in_colab_shows_what_the_book_shows(pair):
             assert ("image/png" in new.data) != nepali, text(new)
 
 
+@pytest.mark.full
 def test_without_torchinfo_a_chapter_says_so_and_goes_on(pair):
     stored, shown = pair
     if not any("torchinfo" in cell.source for cell in stored.cells):
@@ -127,6 +243,7 @@ def test_without_torchinfo_a_chapter_says_so_and_goes_on(pair):
     assert f"%pip install {pinned} in a cell" in said
 
 
+@pytest.mark.full
 def test_the_first_cell_fetches_its_packages_and_nothing_else(
     colab, published, tmp_path
 ):
@@ -139,8 +256,8 @@ def test_the_first_cell_fetches_its_packages_and_nothing_else(
         assert done.returncode == 0, done.stderr
     assert sorted(own_packages(colab).iterdir()) == before
     fetched = packages.ARCHIVES["chapters.zip"]
-    own = packages.ONE_FILE.name
-    assert {file.name for file in tmp_path.iterdir()} == {*fetched, own}
+    one_file = packages.ONE_FILE.name
+    assert {file.name for file in tmp_path.iterdir()} == {*fetched, one_file}
     for package in fetched:
         for name, file in packages.package_files(package).items():
             assert (tmp_path / name).read_bytes() == file.read_bytes(), file
