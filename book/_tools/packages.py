@@ -50,7 +50,7 @@ NOT_ASKED_FOR = re.compile(
     r"|rehearsal|sandbox|sheets|submissions|__main__)\.py)"
 )
 # What `check` needs of a notebook with exercises, which the reader has.
-NEEDED = re.compile(
+CHECK_PARTS = re.compile(
     r"^## [^\n]*\n|^```\{code-cell\}.*?^```\n|<summary>A solution.*?^```\n",
     re.MULTILINE | re.DOTALL,
 )
@@ -88,15 +88,15 @@ def write_archives(folder: Path) -> list[Path]:
         else:
             left_out = NOT_ASKED_FOR.fullmatch
             files = {n: f for n, f in files.items() if not left_out(n)}
-        zip_up({n: needed_bytes(f) for n, f in files.items()}, folder / name)
+        zip_up({n: archive_bytes(f) for n, f in files.items()}, folder / name)
     return [folder / name for name in ARCHIVES]
 
 
-def needed_bytes(file: Path) -> bytes:
+def archive_bytes(file: Path) -> bytes:
     """Read a file; of a statement of exercises its headings, its code and its
     solutions."""
     if file.suffix == ".md" and file.parents[1] == ROOT / "chapters":
-        return "".join(NEEDED.findall(file.read_text("utf8"))).encode()
+        return "".join(CHECK_PARTS.findall(file.read_text("utf8"))).encode()
     return file.read_bytes()
 
 
