@@ -93,11 +93,11 @@ def test_the_package_judges_homework_and_has_no_code_of_it(tmp_path):
     (here / "answers.json").write_text(job, "utf8")
     done = run(here, sys.executable, "-c", JUDGE)
     practice, *said, refused = map(json.loads, done.stdout.splitlines())
-    assert practice == [
+    assert sorted(practice) == sorted(
         [each.name, each.title, each.right]
         for each in exercises().values()
         if not each.assignable
-    ]
+    )
     assert len(said) == len(answers), done.stderr
     for answer, text in zip(answers, said):
         assert text.startswith("✓" if answer.right else "✗"), text
