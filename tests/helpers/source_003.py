@@ -11,6 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from tests.helpers.sources_001_002 import Bend
+
 
 class Sizes(NamedTuple):
     length: int = 200
@@ -115,16 +117,8 @@ class CrossAttention(Heads):
         return self.join(mixed)
 
 
-class Bend(nn.Module):
-    def __init__(self, sizes):
-        super().__init__()
-        self.hidden = nn.Linear(sizes.channels, sizes.hidden)
-        self.relu = nn.ReLU()
-        self.dropout = nn.Dropout(p=sizes.dropout)
-        self.output = nn.Linear(sizes.hidden, sizes.channels)
-
-    def forward(self, x):
-        return self.output(self.dropout(self.relu(self.hidden(x))))
+def bend(sizes):
+    return Bend(sizes.channels, sizes.hidden, sizes.dropout)
 
 
 class Norm(nn.Module):
@@ -148,7 +142,7 @@ class Reader(nn.Module):
     def __init__(self, sizes):
         super().__init__()
         self.self_attention = SelfAttention(sizes)
-        self.feed_forward = Bend(sizes)
+        self.feed_forward = bend(sizes)
         self.norms = nn.ModuleList(Norm(sizes.channels) for _ in range(2))
         self.dropout = nn.Dropout(sizes.dropout)
 
@@ -164,7 +158,7 @@ class Writer(nn.Module):
         super().__init__()
         self.self_attention = SelfAttention(sizes, masked=True)
         self.cross_attention = CrossAttention(sizes)
-        self.feed_forward = Bend(sizes)
+        self.feed_forward = bend(sizes)
         self.norms = nn.ModuleList(Norm(sizes.channels) for _ in range(3))
         self.dropout = nn.Dropout(sizes.dropout)
 

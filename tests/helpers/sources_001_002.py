@@ -70,7 +70,7 @@ class Heads(nn.Module):
 
 
 class Bend(nn.Module):
-    """001: two linear layers; dropout between them, after the ReLU."""
+    """001, and 003: dropout between two linear layers, after the ReLU."""
 
     def __init__(self, channels: int, hidden: int, dropout: float):
         super().__init__()

@@ -80,13 +80,6 @@ def test_states_are_berts_last_and_projected(folder):
     assert_close(embedding(ids[1:, :3]), embedding(ids)[1:, :3])
 
 
-@pytest.mark.full
-def test_bert_base_gives_the_sources_shape():
-    embedding = BertEmbedding(30522, 512, BertModel(BertConfig()))
-    assert embedding.projection.in_features == 768
-    assert embedding(torch.full((1, 8), 5)).shape == (1, 8, 512)
-
-
 def test_bert_is_frozen_and_only_the_rest_learns(model):
     embedding = model.train().src_embedding.tokens
     ids = torch.tensor([[2, 5, 6, 7, 3, 0]])

@@ -29,7 +29,7 @@ def test_the_first_pair_has_the_ids_that_its_source_prints():
     assert example.labels[0].tolist() == [0, 668, 92, 4, 3, 1, 1, 1]
 
 
-def test_that_refusal_names_the_sentence_and_what_to_do():
+def test_a_sentence_too_long_is_named_and_what_to_do():
     words = r"'\[SOS\] mouth is not empty . \[EOS\]' .* leave it out, or"
     with pytest.raises(ValueError, match=words):
         running_example(length=6)
