@@ -22,7 +22,7 @@ from classroom.packing import pack_homework
 from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
 from classroom.submissions import submissions
-from shapewatch.commands.parsing import add_commands, count, number
+from shapewatch.commands.parsing import Parser, add_commands, count, number
 from shapewatch.tracing.tables import text_line
 
 IDENTITY = 4  # columns that tell students apart
@@ -207,35 +207,49 @@ TO_TRY = {
 WHICH = "a name, or a chapter's number for those without a solution"
 KEY_FILE = "the .json that `classroom assign` wrote (default: %(default)s)"
 ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
+OUTPUTS = {
+    "assign": "exercises.ipynb",
+    "grade": "grades.csv",
+    "gradescope": "autograder.zip",
+}
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 
 
 def read(argv: Sequence[str] | None = None) -> Namespace:
     """Read what was typed."""
     top, parsers = add_commands(PROGRAM, ABOUT, COMMANDS, TO_TRY)
-    listing, assigning, grading, packing_up, trying, packing = parsers.values()
     text = "the exercises of this chapter alone"
-    listing.add("--chapter", text, type=number)
-    assigning.add("exercises", WHICH, nargs="+", metavar="EXERCISE")
-    text = "10 for each, or name=10,other=5 (default: %(default)s)"
-    assigning.add("--points", text, default="10")
-    text = "a word that draws the inputs (default: a random one)"
-    assigning.add("--seed", text)
-    text = "what stands above the exercises (default: %(default)s)"
-    assigning.add("--title", text, default="Exercises")
-    grading.add("folder", "the students' notebooks", metavar="FOLDER")
-    grading.add("--roster", ROSTER)
-    text = "time for one submission (default: %(default)s)"
-    grading.add("--seconds", text, type=count, default=20)
-    grading.add("--trust-submissions", ONLY_YOURS, action="store_true")
+    parsers["list"].add("--chapter", text, type=number)
+    add_assign_options(parsers["assign"])
+    add_grade_options(parsers["grade"])
     text = "what students import besides torch and numpy"
-    packing_up.add("--packages", text, default="", type=str, metavar="TEXT")
-    for parser in grading, packing_up:
-        parser.add("--assignment", KEY_FILE, default="exercises.json")
-    files = "exercises.ipynb", "grades.csv", "autograder.zip"
-    for parser, file in zip((assigning, grading, packing_up), files):
+    parsers["gradescope"].add("--packages", text, default="", metavar="TEXT")
+    for name in "grade", "gradescope":
+        parsers[name].add("--assignment", KEY_FILE, default="exercises.json")
+    for name, file in OUTPUTS.items():
         text = "the file to write (default: %(default)s)"
-        parser.add("--out", text, default=file)
-    trying.add("exercise", "its name", metavar="EXERCISE")
-    packing.add("folder", "with tables of homework", metavar="FOLDER")
+        parsers[name].add("--out", text, default=file)
+    parsers["try"].add("exercise", "its name", metavar="EXERCISE")
+    text = "with tables of homework"
+    parsers["pack"].add("folder", text, metavar="FOLDER")
     return top.parse_args(argv)
+
+
+def add_assign_options(parser: Parser) -> None:
+    """Let `assign` be told which exercises, and how they are handed out."""
+    parser.add("exercises", WHICH, nargs="+", metavar="EXERCISE")
+    text = "10 for each, or name=10,other=5 (default: %(default)s)"
+    parser.add("--points", text, default="10")
+    text = "a word that draws the inputs (default: a random one)"
+    parser.add("--seed", text)
+    text = "what stands above the exercises (default: %(default)s)"
+    parser.add("--title", text, default="Exercises")
+
+
+def add_grade_options(parser: Parser) -> None:
+    """Let `grade` be told whose notebooks, and how they are run."""
+    parser.add("folder", "the students' notebooks", metavar="FOLDER")
+    parser.add("--roster", ROSTER)
+    text = "time for one submission (default: %(default)s)"
+    parser.add("--seconds", text, type=count, default=20)
+    parser.add("--trust-submissions", ONLY_YOURS, action="store_true")
