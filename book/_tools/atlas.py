@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from model_cards.card import measure
+from model_cards.card import card_data, measure
 from model_cards.configs import Plan, load_transformers
-from model_cards.facts import card_data
 from packages import BOOK
 from sizes import build_preset, own_sizes
 
@@ -61,20 +60,20 @@ def card_of(name: str, model: dict[str, Any]) -> dict[str, Any]:
 def main(names: list[str]) -> int:
     """Measure all models, or some, and keep what is known of the others."""
     models = tomllib.loads(MODELS.read_text("utf8"))
-    compares, known = names == ["moved"], {}
+    compares, stored = names == ["moved"], {}
     if names:
-        known = json.loads(ATLAS.read_text("utf8"))
+        stored = json.loads(ATLAS.read_text("utf8"))
     again = {*models, TRANSLATOR} if compares or not names else {*names}
-    found = {
-        TRANSLATOR: known.get(TRANSLATOR) or card_data(measure(OwnPlan()))
+    cards = {
+        TRANSLATOR: stored.get(TRANSLATOR) or card_data(measure(OwnPlan()))
     }
     for name, model in models.items():
-        stays = name in known and name not in again
-        found[name] = known[name] if stays else card_of(name, model)
+        stays = name in stored and name not in again
+        cards[name] = stored[name] if stays else card_of(name, model)
         print(name, flush=True)
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(cards, ensure_ascii=False, separators=(",", ":"))
     if compares:
-        return int(bool([*map(print, differences(known, json.loads(text)))]))
+        return int(bool([*map(print, differences(stored, json.loads(text)))]))
     ATLAS.write_text(text + "\n", "utf8")
     return 0
 

@@ -96,11 +96,11 @@ def as_one_page(root: Path) -> str:
 
 def parts(toc: dict) -> Parts:
     """List the parts of the book: a caption, and the names of its pages."""
-    found = [
+    named = [
         (part["caption"], [*page_names(part["chapters"])])
         for part in toc["parts"]
     ]
-    return [("", [toc["root"]]), *found, ("", [INDEX])]
+    return [("", [toc["root"]]), *named, ("", [INDEX])]
 
 
 def page_names(pages: list[dict]) -> Iterator[str]:
