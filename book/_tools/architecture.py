@@ -14,7 +14,7 @@ PICTURE = ROOT / "book" / "_static" / "architecture.svg"
 HALF, HIGH, BOX, FLOOR = 75, 44, 104, 96  # of columns, boxes, floors: pixels
 # Where each room stands on its floor, in half columns, so that few arrows
 # cross: a new room is put where it is free.
-COLUMNS = {
+ROOM_COLUMNS = {
     "tformer_lite.decoding": 0,
     "tformer_lite.parts": 0,
     "tformer_lite.text": 0,
@@ -136,13 +136,13 @@ def svg_text(arrows: Arrows) -> str:
     height = floors(arrows)
     top = max(height.values())
     centre = {
-        room: (HALF * (COLUMNS[room] + 1), FLOOR * (top - floor) + 30)
+        room: (HALF * (ROOM_COLUMNS[room] + 1), FLOOR * (top - floor) + 30)
         for room, floor in height.items()
     }
     shapes = [line(centre[a], centre[b]) for a, b in direct(arrows)]
     shapes += [box(room, *place) for room, place in centre.items()]
     return SVG.format(
-        width=HALF * (max(COLUMNS.values()) + 2),
+        width=HALF * (max(ROOM_COLUMNS.values()) + 2),
         height=FLOOR * top + 60,
         says=sentence(arrows),
         shapes="\n".join(shapes),

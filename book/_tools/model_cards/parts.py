@@ -2,6 +2,7 @@
 
 import copy
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -147,24 +148,33 @@ def norm_place(seen: Trace) -> str:
     it makes goes into none; one after a part is in the sum; one after the sum
     reads one, and its result goes past the next part, too.
     """
-    model = root_module(seen.model)
-    modules = dict(model.named_modules(remove_duplicate=False))
     steps, sums = first_layer(seen), list(filter(is_sum, seen.steps))
     made = {mark.number for step in steps for mark in step.makes}
     summed = {mark.number for step in sums for mark in step.makes}
     addends = {mark.number for step in sums for mark in step.reads}
-    paths, places = {step.visit.path for step in steps}, set[str]()
-    for visit in seen._calls.run.visits:
-        if visit.path not in paths or QUERY_NORM.search(visit.path):
-            continue
-        if visit.makes and is_norm(modules[visit.path]):
-            source = visit.given[0].number
-            reads_sum = source in summed or source not in made
-            if visit.makes[0].number in addends:
-                places.add("sum" if reads_sum else "after")
-            else:
-                places.add("before")
+    places = set[str]()
+    for source, result in norm_numbers(seen, steps):
+        reads_sum = source in summed or source not in made
+        if result in addends:
+            places.add("sum" if reads_sum else "after")
+        else:
+            places.add("before")
     return NORM_PLACES.get(tuple(sorted(places)), "")
+
+
+def norm_numbers(seen: Trace, steps: list[Step]) -> Iterator[tuple[int, int]]:
+    """Give what each norm in some steps reads and makes, by their numbers,
+    without those of queries and keys."""
+    paths = {step.visit.path for step in steps}
+    model = root_module(seen.model)
+    norms = {
+        path
+        for path, module in model.named_modules(remove_duplicate=False)
+        if path in paths and is_norm(module) and not QUERY_NORM.search(path)
+    }
+    for visit in seen._calls.run.visits:
+        if visit.path in norms and visit.makes:
+            yield visit.given[0].number, visit.makes[0].number
 
 
 def feed_forward(seen: Trace) -> str:
