@@ -133,11 +133,11 @@ def corpus_parts() -> dict[str, list[Sentence]]:
     part = dict.fromkeys(cores, "train")
     order = dict.fromkeys(kinds.values())
     for name, kind in product(("test", "valid"), order):
-        own = [core for core in cores if kinds[core] == kind]
-        free = [core for core in own if part[core] == "train"]
+        of_kind = [core for core in cores if kinds[core] == kind]
+        free = [core for core in of_kind if part[core] == "train"]
         free.sort(key=lambda core: digest(" ".join(core)))
         chosen = (core for core in free if share.spares(cores[core]))
-        part |= dict.fromkeys(islice(chosen, len(own) // 10 or 1), name)
+        part |= dict.fromkeys(islice(chosen, len(of_kind) // 10 or 1), name)
     return {
         name: [sentence for sentence in corpus if part[sentence.core] == name]
         for name in PARTS

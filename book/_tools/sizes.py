@@ -216,12 +216,12 @@ def frozen_part(model: nn.Module) -> str:
     return ""
 
 
-def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
+def steps_of(record: Trace, frozen: str) -> list[dict[str, Any]]:
     """List the steps of a run with their shapes and FLOPs, without the
     checks of the input; what never learns is one step."""
     steps: list[dict[str, Any]] = []
     inside: list[tuple[str, ...]] = []
-    for step, row in zip(seen.steps, seen.calls().rows):
+    for step, row in zip(record.steps, record.calls().rows):
         path, done = step.visit.path, work(step, row)
         if Path(step.code.co_filename).stem == "checks":
             continue
@@ -309,8 +309,8 @@ def limits(config: Config) -> dict[str, Sizes]:
 def preset_data(name: str) -> dict[str, Any]:
     """Say all that a page needs to know of a preset."""
     config = PRESETS[name]
-    own = own_sizes(name, config)
-    runs = probes([size for size in own if size != "n_layers"])
+    chosen = own_sizes(name, config)
+    runs = probes([size for size in chosen if size != "n_layers"])
     models = [build_preset(config, **run, n_layers=BLOCKS) for run in runs]
     frozen = frozen_part(models[0][0])
     counts = [
@@ -318,9 +318,9 @@ def preset_data(name: str) -> dict[str, Any]:
     ]
     dims = {**runs[0], **CHANNELS}
     dims.pop("max_len", None)  # no shape of a step has it
-    seen = trace(build=partial(build_preset, config), dims=dims)
-    data = {"dims": {**own, **CHANNELS}, "layers": BLOCKS, **limits(config)}
-    data["steps"] = steps_once(steps_of(seen, frozen))
+    record = trace(build=partial(build_preset, config), dims=dims)
+    data = {"dims": {**chosen, **CHANNELS}, "layers": BLOCKS, **limits(config)}
+    data["steps"] = steps_once(steps_of(record, frozen))
     return data | formulas(Finder(runs), counts)
 
 

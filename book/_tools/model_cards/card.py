@@ -28,7 +28,7 @@ class Card:
 
     name: str
     layers: int
-    seen: Trace
+    record: Trace
     parts: dict[str, str]
     parameters: Formula
     cache: Formula
@@ -37,7 +37,7 @@ class Card:
     @property
     def run(self) -> Sizes:
         """The sizes of the run that was traced."""
-        return self.seen._calls.run.sizes
+        return self.record._calls.run.sizes
 
     @property
     def sizes(self) -> Sizes:
@@ -77,12 +77,12 @@ def measure(plan: Plan) -> Card:
     """Build a model without weights, run it at several sizes, and say what
     it has; what keeps it from being built and run is raised as it comes."""
     with torch.no_grad():
-        seen = trace(build=plan.build, dims=plan.dims)
-        formulas = costs(seen, plan.build)
+        record = trace(build=plan.build, dims=plan.dims)
+        formulas = costs(record, plan.build)
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
-    parts = part_kinds(seen, config)
-    return Card(plan.kind.__name__, layers, seen, parts, *formulas)
+    parts = part_kinds(record, config)
+    return Card(plan.kind.__name__, layers, record, parts, *formulas)
 
 
 def rows(card: Card) -> list[tuple[str, str]]:
@@ -137,18 +137,18 @@ def short(n: int) -> str:
 
 def card_data(card: Card) -> dict[str, Any]:
     """Give all of it for JSON; `steps` are the products of matrices."""
-    tree = card.seen.tree()
+    tree = card.record.tree()
     modules = content_html(tree._root, 0, tree.depth, {})  # without calls
     return {
         "class": card.name,
         "layers": card.layers,
-        "dims": card.seen._calls.given,
+        "dims": card.record._calls.given,
         "run": card.run,
         "sizes": card.sizes,
         "parts": card.parts,
         "rows": rows(card),
         "tree": f'<div class="trace-tree">{modules}</div>',
-        "steps": product_steps(card.seen),
+        "steps": product_steps(card.record),
     } | {
         name: [
             [path, " ".join(axes), times]
@@ -163,7 +163,7 @@ def card_text(card: Card) -> str:
     head = f"{card.name}: {card.parts['stacks']}, {card.layers} layers"
     lines = rows(card)
     room = max(len(name) for name, _ in lines) + 2
-    tree = card.seen.tree()
+    tree = card.record.tree()
     tree.more = "", ""  # it is not at hand, where this is printed
     texts = [f"{name:{room}}{text}" for name, text in lines]
     return "\n".join([head, "", *texts, "", str(tree)])

@@ -124,11 +124,11 @@ def axis_size(text: str, sizes: Sizes) -> int:
     return run_sizes({**sizes, "": f"({written})"})[""]
 
 
-def formula(seen: Trace, runs: Sequence[PathShapes]) -> Formula:
+def formula(record: Trace, runs: Sequence[PathShapes]) -> Formula:
     """Name the axes of tensors that were found in a model at the sizes of
     each run of a trace, in the light of those runs that have them."""
-    sizes = [run.sizes for run in seen._calls.runs]
-    namer = ShapeNamer(sizes, seen._calls.given)
+    sizes = [run.sizes for run in record._calls.runs]
+    namer = ShapeNamer(sizes, record._calls.given)
     tables = [dict(run) for run in runs]
     named = {x: namer.shape(*(t.get(x) for t in tables)) for x in tables[0]}
     return total(
@@ -177,11 +177,11 @@ def work(step: Step, row: Row) -> list[tuple[str, ...]]:
     return []
 
 
-def product_steps(seen: Trace) -> list[dict[str, Any]]:
+def product_steps(record: Trace) -> list[dict[str, Any]]:
     """List the products of matrices of a run, those of equal layers once:
     the module, the line, the shape that is made, and the operations."""
     counts: Counter[tuple[str, ...]] = Counter()
-    for step, row in zip(seen.steps, seen.calls().rows):
+    for step, row in zip(record.steps, record.calls().rows):
         for axes in work(step, row):
             path = NUMBERS.sub(".*", step.visit.path)
             shape = " ".join(axis.name for axis in row.outputs[0])
@@ -200,15 +200,15 @@ def product_steps(seen: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def costs(seen: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
+def costs(record: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
     """Give formulas for the parameters of a model, for the numbers that it
     keeps while it writes, and for its floating-point operations."""
     learned, kept = list[PathShapes](), list[PathShapes]()
     with torch.no_grad():
-        for run in seen._calls.runs:
+        for run in record._calls.runs:
             model, inputs = build(**run.sizes)
             learned.append(parameter_shapes(model))
             kept.append(cache_shapes(model(*inputs)))
-    calls = zip(seen.steps, seen.calls().rows)
+    calls = zip(record.steps, record.calls().rows)
     done = ((s.visit.path, axes) for s, row in calls for axes in work(s, row))
-    return formula(seen, learned), formula(seen, kept), total(done)
+    return formula(record, learned), formula(record, kept), total(done)

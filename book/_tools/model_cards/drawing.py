@@ -42,8 +42,8 @@ def picture(run: Numbers, parts: Kinds) -> str:
 
 def spoken(run: Numbers, parts: Kinds) -> str:
     """Say what the picture shows, in a sentence."""
-    seen = ", ".join(" in ".join(words) for _, words in views(parts))
-    clauses, name = [f"{stack_text(parts)} {seen}"], hidden_name(run)
+    sights = ", ".join(" in ".join(words) for _, words in views(parts))
+    clauses, name = [f"{stack_text(parts)} {sights}"], hidden_name(run)
     if "H" in run:
         clauses[:0] = head_text(run), key_text(run)
     if {"C", name} <= run.keys():

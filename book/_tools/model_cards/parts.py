@@ -30,10 +30,10 @@ NORM_PLACES = {
 TABLE_COUNTS = "", "one table", "two tables", "three tables"
 
 
-def part_kinds(seen: Trace, config: Any = None) -> dict[str, str]:
+def part_kinds(record: Trace, config: Any = None) -> dict[str, str]:
     """Say which kind of each part a model has, in some words; what a model
     does not have is left out."""
-    model, sizes = root_module(seen.model), seen._calls.run.sizes
+    model, sizes = root_module(record.model), record._calls.run.sizes
     paths = [path for path, _ in model.named_modules()]
     query_norms = any(map(QUERY_NORM.search, paths))
     kinds = {
@@ -42,9 +42,9 @@ def part_kinds(seen: Trace, config: Any = None) -> dict[str, str]:
         "window": window(config),
         "positions": positions(model),
         "norm": norm(model),
-        "norm place": norm_place(seen),
+        "norm place": norm_place(record),
         "norm of queries and keys": "before the scores" * query_norms,
-        "feed-forward": feed_forward(seen),
+        "feed-forward": feed_forward(record),
         "expert layers": experts(sizes, paths),
         "biases": biases(model),
         "embedding and output": tables(sizes, model),
@@ -118,13 +118,13 @@ def norm(model: nn.Module) -> str:
     return ""
 
 
-def first_layer(seen: Trace) -> list[Step]:
+def first_layer(record: Trace) -> list[Step]:
     """Give the steps of the first layer that attends."""
-    for step in filter(is_attention, seen.steps):
+    for step in filter(is_attention, record.steps):
         if layer := LAYER_PATH.match(step.visit.path):
             path = f"{layer[0]}."
             return [
-                x for x in seen.steps if f"{x.visit.path}.".startswith(path)
+                x for x in record.steps if f"{x.visit.path}.".startswith(path)
             ]
     return []
 
@@ -141,19 +141,19 @@ def is_sum(step: Step) -> bool:
     return step.name in ADDITIONS and len(step.reads) == 2 and len(shapes) == 1
 
 
-def norm_place(seen: Trace) -> str:
+def norm_place(record: Trace) -> str:
     """Say where the norms of a layer stand.
 
     A norm before a part reads a sum, or what comes into the layer, and what
     it makes goes into none; one after a part is in the sum; one after the sum
     reads one, and its result goes past the next part, too.
     """
-    steps, sums = first_layer(seen), list(filter(is_sum, seen.steps))
+    steps, sums = first_layer(record), list(filter(is_sum, record.steps))
     made = {mark.number for step in steps for mark in step.makes}
     summed = {mark.number for step in sums for mark in step.makes}
     addends = {mark.number for step in sums for mark in step.reads}
     places = set[str]()
-    for source, result in norm_numbers(seen, steps):
+    for source, result in norm_numbers(record, steps):
         reads_sum = source in summed or source not in made
         if result in addends:
             places.add("sum" if reads_sum else "after")
@@ -162,25 +162,27 @@ def norm_place(seen: Trace) -> str:
     return NORM_PLACES.get(tuple(sorted(places)), "")
 
 
-def norm_numbers(seen: Trace, steps: list[Step]) -> Iterator[tuple[int, int]]:
+def norm_numbers(
+    record: Trace, steps: list[Step]
+) -> Iterator[tuple[int, int]]:
     """Give what each norm in some steps reads and makes, by their numbers,
     without those of queries and keys."""
     paths = {step.visit.path for step in steps}
-    model = root_module(seen.model)
+    model = root_module(record.model)
     norms = {
         path
         for path, module in model.named_modules(remove_duplicate=False)
         if path in paths and is_norm(module) and not QUERY_NORM.search(path)
     }
-    for visit in seen._calls.run.visits:
+    for visit in record._calls.run.visits:
         if visit.path in norms and visit.makes:
             yield visit.given[0].number, visit.makes[0].number
 
 
-def feed_forward(seen: Trace) -> str:
+def feed_forward(record: Trace) -> str:
     """Tell a gated feed-forward layer, in which two products go up for one
     that goes down, from a plain one."""
-    steps, width = first_layer(seen), seen._calls.run.sizes.get("C", 0)
+    steps, width = first_layer(record), record._calls.run.sizes.get("C", 0)
     last = max((i for i, x in enumerate(steps) if is_attention(x)), default=0)
     up = down = 0
     for step in steps[last:]:
