@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from packages import PACKAGES, WITH_ROOMS
@@ -70,9 +69,9 @@ def syntax_tree(module: str) -> ast.Module:
 
 
 def public_names(module: str) -> list[str]:
-    """Read a module's `__all__`, or import it where it is computed; a module
-    without one offers what it takes over whole from others, and one that has
-    nothing but imports what it imports."""
+    """Read a module's `__all__`; a module without one offers what it takes
+    over whole from others, and one that has nothing but imports what it
+    imports."""
     names: list[str] = []
     _, *body = syntax_tree(module).body
     if all(isinstance(node, ast.ImportFrom) for node in body):
@@ -80,9 +79,7 @@ def public_names(module: str) -> list[str]:
         return [name for name in names if name != "*"]
     for node in statements(syntax_tree(module).body):
         if isinstance(node, ast.Assign) and "__all__" in bindings(node):
-            if isinstance(node.value, ast.List):
-                return ast.literal_eval(node.value)
-            return import_module(module).__all__
+            return ast.literal_eval(node.value)
         if "*" in bindings(node):
             names += public_names(node.module)
     return names
@@ -94,8 +91,6 @@ def bindings(node: ast.stmt) -> dict[str, str]:
         case ast.FunctionDef() | ast.ClassDef():
             return {node.name: node.name}
         case ast.Assign(targets=[ast.Name(id=name)]):
-            return {name: name}
-        case ast.AnnAssign(target=ast.Name(id=name)):
             return {name: name}
         case ast.ImportFrom():
             return {x.asname or x.name: x.name for x in node.names}
