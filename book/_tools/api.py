@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from packages import PACKAGES, WITH_ROOMS
@@ -35,12 +34,12 @@ class Entry:
 def public_entries() -> list[Entry]:
     """List the packages' names, then those that a room has beside them; in
     the order of files and lines."""
-    found = {}
+    entries = {}
     for home in homes():
         for name in public_names(home):
             place = definition(name, home)
-            found.setdefault((place, name), Entry(name, home, *place))
-    return sorted(found.values(), key=lambda e: (e.module, e.node.lineno))
+            entries.setdefault((place, name), Entry(name, home, *place))
+    return sorted(entries.values(), key=lambda e: (e.module, e.node.lineno))
 
 
 def homes() -> list[str]:
@@ -70,22 +69,20 @@ def syntax_tree(module: str) -> ast.Module:
 
 
 def public_names(module: str) -> list[str]:
-    """Read a module's `__all__`, or import it where it is computed; a module
-    without one offers what it takes over whole from others, and one that has
-    nothing but imports what it imports."""
-    whole: list[str] = []
+    """Read a module's `__all__`; a module without one offers what it takes
+    over whole from others, and one that has nothing but imports what it
+    imports."""
+    names: list[str] = []
     _, *body = syntax_tree(module).body
     if all(isinstance(node, ast.ImportFrom) for node in body):
-        whole = [name for node in body for name in bindings(node)]
-        return [name for name in whole if name != "*"]
+        names = [name for node in body for name in bindings(node)]
+        return [name for name in names if name != "*"]
     for node in statements(syntax_tree(module).body):
         if isinstance(node, ast.Assign) and "__all__" in bindings(node):
-            if isinstance(node.value, ast.List):
-                return ast.literal_eval(node.value)
-            return import_module(module).__all__
+            return ast.literal_eval(node.value)
         if "*" in bindings(node):
-            whole += public_names(node.module)
-    return whole
+            names += public_names(node.module)
+    return names
 
 
 def bindings(node: ast.stmt) -> dict[str, str]:
@@ -94,8 +91,6 @@ def bindings(node: ast.stmt) -> dict[str, str]:
         case ast.FunctionDef() | ast.ClassDef():
             return {node.name: node.name}
         case ast.Assign(targets=[ast.Name(id=name)]):
-            return {name: name}
-        case ast.AnnAssign(target=ast.Name(id=name)):
             return {name: name}
         case ast.ImportFrom():
             return {x.asname or x.name: x.name for x in node.names}
@@ -186,8 +181,8 @@ def constructor_text(node: ast.ClassDef) -> str:
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == "__init__":
             return call_text(part).removesuffix(" -> None")
-    made = " ".join(map(code_text, [*node.decorator_list, *node.bases]))
-    if not re.search("dataclass|NamedTuple", made):
+    kinds = " ".join(map(code_text, [*node.decorator_list, *node.bases]))
+    if not re.search("dataclass|NamedTuple", kinds):
         return ""
     fields = [
         part
@@ -195,7 +190,7 @@ def constructor_text(node: ast.ClassDef) -> str:
         if isinstance(part, ast.AnnAssign)
         if not code_text(part.annotation).startswith("ClassVar")
     ]
-    names = ["*"] if "kw_only=True" in made else []
+    names = ["*"] if "kw_only=True" in kinds else []
     return f"({', '.join(names + list(map(field_text, fields)))})"
 
 
@@ -204,9 +199,11 @@ def field_text(node: ast.AnnAssign) -> str:
     text = f"{code_text(node.target)}: {code_text(node.annotation)}"
     if not isinstance(node.value, ast.Call):
         return f"{text} = {code_text(node.value)}" if node.value else text
-    given = {word.arg: code_text(word.value) for word in node.value.keywords}
-    factory = given.get("default_factory", "").replace("list", "[]")
-    return f"{text} = {given.get('default', factory)}"
+    arguments = {
+        word.arg: code_text(word.value) for word in node.value.keywords
+    }
+    factory = arguments.get("default_factory", "").replace("list", "[]")
+    return f"{text} = {arguments.get('default', factory)}"
 
 
 def public_methods(node: ast.ClassDef) -> list[ast.FunctionDef]:

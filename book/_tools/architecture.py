@@ -6,15 +6,30 @@ out where others lead the same way, by way of a room between.
 """
 
 import ast
-from itertools import combinations, product
 from pathlib import Path
-from random import Random
 
 from packages import PACKAGES, ROOT, WITH_ROOMS
 
 PICTURE = ROOT / "book" / "_static" / "architecture.svg"
 HALF, HIGH, BOX, FLOOR = 75, 44, 104, 96  # of columns, boxes, floors: pixels
-TRIES = 30
+# Where each room stands on its floor, in half columns, so that few arrows
+# cross: a new room is put where it is free.
+ROOM_COLUMNS = {
+    "tformer_lite.decoding": 0,
+    "tformer_lite.parts": 0,
+    "tformer_lite.text": 0,
+    "tformer_lite.example": 2,
+    "tformer_lite.training": 2,
+    "tformer_lite.model": 2,
+    "pictures": 2,
+    "tformer_lite.drawing": 4,
+    "shapewatch.tracing": 4,
+    "classroom": 4,
+    "shapewatch.commands": 5,
+    "shapewatch.properties": 6,
+    "gallery": 6,
+    "explorer": 8,
+}
 SVG = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
 width="{width}" height="{height}" role="img">
@@ -41,38 +56,36 @@ markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z"/></marker>
 </svg>
 """
 Arrows = dict[str, set[str]]
-Spots = dict[str, tuple[int, int]]  # of each room: half columns, floor
 
 
 def rooms(packages: dict[str, Path] = PACKAGES) -> dict[str, list[Path]]:
     """List the files of each room, by its dotted name."""
-    found = {}
+    files = {}
     for package, above in packages.items():
         folders = [above / package]
         if package in WITH_ROOMS:
             folders = [f.parent for f in folders[0].glob("*/__init__.py")]
         for folder in sorted(folders):
             name = ".".join(folder.relative_to(above).parts)
-            found[name] = sorted(folder.rglob("*.py"))
-    return found
+            files[name] = sorted(folder.rglob("*.py"))
+    return files
 
 
 def imports(packages: dict[str, Path] = PACKAGES) -> Arrows:
     """Map each room to the rooms that its files import."""
-    files = rooms(packages)
-    found = {}
-    for room, own in files.items():
+    files, arrows = rooms(packages), {}
+    for room in files:
         names = {
-            f"{n}."
-            for file in own
-            for n in imported_names(file.read_text("utf8"))
+            f"{name}."
+            for file in files[room]
+            for name in imported_names(file.read_text("utf8"))
         }
-        found[room] = {
+        arrows[room] = {
             other
             for other in files.keys() - {room}
             if any(name.startswith(f"{other}.") for name in names)
         }
-    return found
+    return arrows
 
 
 def imported_names(source: str) -> list[str]:
@@ -109,70 +122,6 @@ def direct(arrows: Arrows) -> list[tuple[str, str]]:
     ]
 
 
-def best_places(arrows: Arrows) -> Spots:
-    """Give each room a column of its floor: the clearest of some tries, which
-    begin with the rooms of a floor beside each other, in any order."""
-    lines, height, tries = direct(arrows), floors(arrows), []
-    for seed in range(TRIES):
-        rooms = Random(seed).sample(list(arrows), len(arrows))
-        rows = [[r for r in rooms if height[r] == f] for f in height.values()]
-        places = {
-            r: (2 * row.index(r), height[r]) for row in rows for r in row
-        }
-        tries.append(improve(places, lines))
-    return min(tries, key=lambda places: clutter(places, lines))
-
-
-def improve(places: Spots, lines: list[tuple[str, str]]) -> Spots:
-    """Move one or two rooms at a time, as long as that helps."""
-    columns = range(max(column for column, _ in places.values()) + 1)
-    for room, column in product(places, columns):
-        tried = move_room(places, room, column)
-        if clutter(tried, lines) < clutter(places, lines):
-            return improve(tried, lines)
-    return places
-
-
-def move_room(places: Spots, room: str, column: int) -> Spots:
-    """Move a room to a column; who stands there takes its place."""
-    (old, floor), new = places[room], (column, places[room][1])
-    other = {r: (old, floor) for r, place in places.items() if place == new}
-    return places | other | {room: new}
-
-
-def clutter(places: Spots, lines: list[tuple[str, str]]) -> float:
-    """Weigh what makes a picture hard to read: rooms too close, lines through
-    rooms, lines that cross, and long lines."""
-    rooms = combinations(places.values(), 2)
-    close = sum(a[1] == b[1] and abs(a[0] - b[0]) < 2 for a, b in rooms)
-    ends = [(places[a], places[b]) for a, b in lines]
-    through = sum(
-        abs(at(line, floor) - column) < 0.95
-        for line in ends
-        for column, floor in places.values()
-        if line[1][1] < floor < line[0][1]
-    )
-    crossing = sum(crosses(*pair) for pair in combinations(ends, 2))
-    long = sum((a[0] - b[0]) ** 2 for a, b in ends)
-    return 1000 * close + 100 * through + 10 * crossing + long
-
-
-def at(line, floor: float) -> float:
-    """Tell the column at which a line passes a floor."""
-    (x, top), (to, bottom) = line
-    return x + (to - x) * (top - floor) / (top - bottom)
-
-
-def crosses(one, other) -> bool:
-    """Tell whether two lines change sides between the floors they share."""
-    top = min(one[0][1], other[0][1])
-    bottom = max(one[1][1], other[1][1])
-    if top <= bottom:
-        return False
-    gaps = [at(one, f) - at(other, f) for f in (top, bottom)]
-    return gaps[0] * gaps[1] < 0
-
-
 def sentence(arrows: Arrows) -> str:
     """Say what the picture shows."""
     parts = [
@@ -184,17 +133,16 @@ def sentence(arrows: Arrows) -> str:
 
 def svg_text(arrows: Arrows) -> str:
     """Draw the rooms and their arrows as SVG, for light and dark pages."""
-    places = best_places(arrows)
-    columns = [column for column, _ in places.values()]
-    top = max(floor for _, floor in places.values())
+    height = floors(arrows)
+    top = max(height.values())
     centre = {
-        room: (HALF * (x - min(columns) + 1), FLOOR * (top - y) + 30)
-        for room, (x, y) in places.items()
+        room: (HALF * (ROOM_COLUMNS[room] + 1), FLOOR * (top - floor) + 30)
+        for room, floor in height.items()
     }
     shapes = [line(centre[a], centre[b]) for a, b in direct(arrows)]
     shapes += [box(room, *place) for room, place in centre.items()]
     return SVG.format(
-        width=HALF * (max(columns) - min(columns) + 2),
+        width=HALF * (max(ROOM_COLUMNS.values()) + 2),
         height=FLOOR * top + 60,
         says=sentence(arrows),
         shapes="\n".join(shapes),

@@ -1,10 +1,10 @@
 """Measure the models of the atlas, and the book's own beside them, and write
 what the book is built from: `make atlas`.
 
-usage: atlas.py [NAME ... | moved]
+usage: atlas.py [moved]
 
-With names, those alone are measured. `moved` writes nothing: it says what a
-newer transformers makes different, and fails if something is.
+`moved` writes nothing: it says what a newer transformers makes different, and
+fails if something is.
 """
 
 import json
@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from model_cards.card import measure
+from model_cards.card import card_data, measure
 from model_cards.configs import Plan, load_transformers
-from model_cards.facts import card_data
 from packages import BOOK
 from sizes import build_preset, own_sizes
 
@@ -38,9 +37,9 @@ class OwnPlan:
     @property
     def dims(self) -> dict[str, int | str]:
         """Its sizes in chapter 12."""
-        own = own_sizes("tiny_translator", self.config)
-        own.pop("n_layers")
-        return {**own, "C": "H*D"}
+        dims = own_sizes("tiny_translator", self.config)
+        dims.pop("n_layers")
+        return {**dims, "C": "H*D"}
 
     def build(self, C: int, **sizes: int) -> Any:
         """Build it at some sizes."""
@@ -48,7 +47,7 @@ class OwnPlan:
         return build_preset(self.config, **sizes, n_layers=layers)
 
 
-def card_of(name: str, model: dict[str, Any]) -> dict[str, Any]:
+def card_of(model: dict[str, Any]) -> dict[str, Any]:
     """Measure a model of the atlas, and say what is published of it."""
     kind = getattr(load_transformers(), model["model"])
     card = measure(Plan(kind, model["config"]))
@@ -58,25 +57,18 @@ def card_of(name: str, model: dict[str, Any]) -> dict[str, Any]:
     return published | card_data(card)
 
 
-def main(names: list[str]) -> int:
-    """Measure all models, or some, and keep what is known of the others."""
-    models = tomllib.loads(MODELS.read_text("utf8"))
-    compares, known = names == ["moved"], {}
-    if names:
-        known = json.loads(ATLAS.read_text("utf8"))
-    again = {*models, TRANSLATOR} if compares or not names else {*names}
-    found = {
-        TRANSLATOR: known.get(TRANSLATOR) or card_data(measure(OwnPlan()))
-    }
-    for name, model in models.items():
-        stays = name in known and name not in again
-        found[name] = known[name] if stays else card_of(name, model)
+def main(words: list[str]) -> str | None:
+    """Measure all models, and write their cards, or say what is new."""
+    cards = {TRANSLATOR: card_data(measure(OwnPlan()))}
+    for name, model in tomllib.loads(MODELS.read_text("utf8")).items():
         print(name, flush=True)
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    if compares:
-        return int(bool([*map(print, differences(known, json.loads(text)))]))
-    ATLAS.write_text(text + "\n", "utf8")
-    return 0
+        cards[name] = card_of(model)
+    text = json.dumps(cards, ensure_ascii=False, separators=(",", ":"))
+    if words == ["moved"]:
+        stored = json.loads(ATLAS.read_text("utf8"))
+        return "\n".join(differences(stored, json.loads(text))) or None
+    ATLAS.write_text(f"{text}\n", "utf8")
+    return None
 
 
 def differences(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:

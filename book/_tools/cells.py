@@ -6,9 +6,9 @@ import json
 
 def cell_ids(sources):
     """Name cells after what stands in them: the same text, the same id."""
-    seen = {}
+    counts = {}
     for source in sources:
-        count = seen[source] = seen.get(source, 0) + 1
+        count = counts[source] = counts.get(source, 0) + 1
         yield digest(f"{count} {source}")[:8]
 
 

@@ -32,8 +32,8 @@ def fill_tables(page: str) -> str:
 def table(head: str, body: Iterable[Iterable]) -> str:
     """Write rows as a table; `head` names the columns, parted by bars."""
     names = head.split("|")
-    made = [names, ["---"] * len(names), *body]
-    text = "".join(f"| {' | '.join(map(str, row))} |\n" for row in made)
+    lines = [names, ["---"] * len(names), *body]
+    text = "".join(f"| {' | '.join(map(str, row))} |\n" for row in lines)
     return re.sub(r" (?=।)", "\u00a0", HYPHEN.sub("\u2011", text))
 
 
@@ -47,9 +47,9 @@ def sounds() -> dict[str, str]:
 
 def sound_of(nepali: str) -> str:
     """Write how a Nepali sentence is said."""
-    known = sounds()
+    said = sounds()
     return " ".join(
-        known[w] for w in grammar.split_words(nepali) if w not in "।?"
+        said[w] for w in grammar.split_words(nepali) if w not in "।?"
     )
 
 
@@ -62,7 +62,7 @@ def part_counts() -> str:
     parts = grammar.corpus_parts()
     body = []
     for name, part in parts.items():
-        cores = len({one.core for one in part})
+        cores = len({pair.core for pair in part})
         words = [len(grammar.words_in(part, x)) for x in grammar.LANGUAGES]
         body.append((name, f"{len(part):,}", f"{cores:,}", *words))
     head = "part|pairs|combinations|English words|Nepali words"
@@ -70,15 +70,17 @@ def part_counts() -> str:
 
 
 def constructions() -> str:
-    made = defaultdict(list)
-    for one in grammar.corpus_sentences():
-        made[one.construction].append(one)
+    pairs = defaultdict(list)
+    for pair in grammar.corpus_sentences():
+        pairs[pair.construction].append(pair)
     body = []
     for row in CONSTRUCTIONS:
-        one = min(made[row.name], key=lambda one: digest(one.nepali))
+        pair = min(pairs[row.name], key=lambda pair: digest(pair.nepali))
         patterns = grammar.SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
-        example = f"{one.english}<br>{one.nepali}<br>*{sound_of(one.nepali)}*"
-        name = f"**{row.name}** ({len(made[row.name]):,} pairs)"
+        example = (
+            f"{pair.english}<br>{pair.nepali}<br>*{sound_of(pair.nepali)}*"
+        )
+        name = f"**{row.name}** ({len(pairs[row.name]):,} pairs)"
         body.append((f"{name}<br>{row.rule}", f"{patterns}<br>{example}"))
     return table("construction, and its rule|patterns, and an example", body)
 
@@ -107,16 +109,16 @@ def paradigm(text: str) -> str:
     what is affirmed above what is denied."""
     forms, body = rows(text), []
     pairs = zip(forms[::2], forms[1::2])
-    found = {t: both for t, both in zip(TENSES, pairs) if any(both[0])}
+    tenses = {t: both for t, both in zip(TENSES, pairs) if any(both[0])}
     for who in MANY:
         at, name = COLUMN[who], italic(PEOPLE[who][1])
         cells = [
             f"{italic(yes[at])}<br>{italic(no[at])}"
-            for yes, no in found.values()
+            for yes, no in tenses.values()
         ]
         if cells[0] != "<br>":
             body.append((f"{who}<br>{name}", *cells))
-    return table("|".join(["who", *found]), body)
+    return table("|".join(["who", *tenses]), body)
 
 
 def conjugations() -> str:
@@ -153,8 +155,10 @@ def encounters() -> str:
 
 
 def things() -> str:
-    known = rows(SLOT_WORDS["THINGS"])
-    body = [(row[0], italic(row[1]), with_commas(row[2])) for row in known]
+    table_rows = rows(SLOT_WORDS["THINGS"])
+    body = [
+        (row[0], italic(row[1]), with_commas(row[2])) for row in table_rows
+    ]
     return table("thing|in Nepali|what can be said of it", body)
 
 
@@ -168,8 +172,8 @@ def samples() -> str:
     parts = []
     for name, part in grammar.corpus_parts().items():
         body = [
-            (one.english, f"{one.nepali}<br>*{sound_of(one.nepali)}*")
-            for one in sample(part)
+            (pair.english, f"{pair.nepali}<br>*{sound_of(pair.nepali)}*")
+            for pair in sample(part)
         ]
         parts.append(f"**{name}**\n\n{table('English|Nepali', body)}")
     return "\n".join(parts)
@@ -178,10 +182,10 @@ def samples() -> str:
 def sample(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
     """Choose sentences by their hash, from each construction in turn."""
     rank, order = Counter(), []
-    for one in sorted(part, key=lambda one: digest(one.nepali)):
-        order.append((rank[one.construction], one))
-        rank[one.construction] += 1
-    return [one for _, one in sorted(order, key=lambda o: o[0])][:SAMPLES]
+    for pair in sorted(part, key=lambda pair: digest(pair.nepali)):
+        order.append((rank[pair.construction], pair))
+        rank[pair.construction] += 1
+    return [pair for _, pair in sorted(order, key=lambda o: o[0])][:SAMPLES]
 
 
 def doubts() -> str:
@@ -191,7 +195,7 @@ def doubts() -> str:
     for row in DATA["doubts"]:
         shows = re.compile(row["pattern"]).search
         same = [x for x in pairs if shows(f"{x.english} {x.nepali}")]
-        assert row["here"] in {one.nepali for one in same}, row
+        assert row["here"] in {pair.nepali for pair in same}, row
         forms = f"{row['here']}<br>{row['instead']}"
         body.append((forms, f"{len(same):,}", row["why"]))
     return table("here, and as many would say|pairs|why", body)

@@ -84,17 +84,17 @@ NO_A = "old", "open", "expensive", "easy", "far", "closed", "vacant"
 
 
 def qualities() -> Fillers:
-    for thing, made in MAKES.items():
+    for thing, fitting in MAKES.items():
         owners = {} if thing in PUBLIC else OWNERS
-        for quality, the, is_ in product(made, THE | owners, be()):
+        for quality, the, is_ in product(fitting, THE | owners, be()):
             slots = {"the": (THE | OWNERS)[the], "is": is_}
             slots |= {"thing": THINGS[thing], "quality": QUALITIES[quality]}
             yield (thing, quality), slots
 
 
 def kinds() -> Fillers:
-    for thing, made in MAKES.items():
-        for quality, this in product(made, POINTERS):
+    for thing, fitting in MAKES.items():
+        for quality, this in product(fitting, POINTERS):
             if quality not in NO_A and thing not in NO_PLURAL:
                 slots = {"this": POINTERS[this], "quality": QUALITIES[quality]}
                 yield (thing, quality), slots | {"thing": THINGS[thing]}
@@ -145,19 +145,19 @@ def people_are(states: dict[str, Pair], tenses=range(4)) -> Fillers:
 
 
 def spots() -> Fillers:
-    known = pairs("SPOTS")
-    del known["on the table"]
-    return people_are(known, (0, 2))
+    states = pairs("SPOTS")
+    del states["on the table"]
+    return people_are(states, (0, 2))
 
 
 def foods() -> Fillers:
-    known = pairs("SPOTS")
+    states = pairs("SPOTS")
     spots = "in the kitchen", "on the table", "in the shop"
     for food, spot in product(FOODS, spots):
         if (food, spot) != ("rice", "in the shop"):  # भात is cooked
             for is_ in be(tenses=(0, 2)):
                 slots = {"food": THINGS[food], "is": is_}
-                yield (food, spot), slots | {"spot": known[spot]}
+                yield (food, spot), slots | {"spot": states[spot]}
 
 
 def whereabouts() -> Fillers:
@@ -169,23 +169,23 @@ def whereabouts() -> Fillers:
 
 
 def trades() -> Fillers:
-    known = pairs("TRADES")
-    for who, trade in product(PEOPLE, known):
+    jobs = pairs("TRADES")
+    for who, trade in product(PEOPLE, jobs):
         if who not in ("we", "they"):
             for is_ in be(who, table="BE_SOMEBODY"):
-                slots = {"who": person(who), "is": is_, "trade": known[trade]}
+                slots = {"who": person(who), "is": is_, "trade": jobs[trade]}
                 yield (who, trade), slots
 
 
 def deeds() -> Fillers:
-    known = pairs("KINDS")
+    things = pairs("KINDS")
     for deed in DATA["DEEDS"]:
         for i, thing in enumerate(deed["objects"].split()):
             for who in ("i", "we", "you", THIRD[i % 3], "they"):
                 for tense, slots in enumerate(acts(who, deed)):
                     agent = person(who, 2 if tense in (2, 3) else 1)
                     core = slots["base"][0], thing
-                    yield core, slots | {"who": agent, "thing": known[thing]}
+                    yield core, slots | {"who": agent, "thing": things[thing]}
 
 
 def moves() -> Fillers:
@@ -243,9 +243,9 @@ def somebodies() -> Iterator[Somebody]:
         forms = who, row[6], word(row[2]), word(row[7])
         yield from all_forms(who, before, forms)
     for who, row in BEINGS.items():
-        known = {x: (QUALITIES | MOODS)[x] for x in row[4].split()}
+        words = {x: (QUALITIES | MOODS)[x] for x in row[4].split()}
         before = {"": ("the", "")} | {
-            x: (f"the {x}", nepali) for x, (_, nepali) in known.items()
+            x: (f"the {x}", nepali) for x, (_, nepali) in words.items()
         }
         if who == "friend":
             before = {x: OWNERS[x] for x in FRIENDS}

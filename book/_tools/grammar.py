@@ -56,16 +56,16 @@ class Construction(NamedTuple):
 def read_constructions() -> list[Construction]:
     """Read the constructions; of a question, what it has in common with the
     construction that it is asked of."""
-    made: dict[str, Construction] = {}
+    rows: dict[str, Construction] = {}
     for row in DATA["constructions"]:
         if "of" in row:
-            base = made[row["of"]]
+            base = rows[row["of"]]
             nepali = f"के {base.nepali.removesuffix(' ।')}?"
             new = {name: row[name] for name in row if name != "of"}
-            made[row["name"]] = base._replace(nepali=nepali, rule=KE, **new)
+            rows[row["name"]] = base._replace(nepali=nepali, rule=KE, **new)
         else:
-            made[row["name"]] = Construction(**row)
-    return [*made.values()]
+            rows[row["name"]] = Construction(**row)
+    return [*rows.values()]
 
 
 CONSTRUCTIONS = read_constructions()
@@ -105,10 +105,10 @@ def chosen_sentences(row: Construction) -> Iterator[Sentence]:
     """Make the sentences of one construction: of those with the same core
     as many as the construction says, chosen by their hash."""
     by_core = defaultdict(list)
-    for one in possible_sentences(row):
-        by_core[one.core].append(one)
+    for sentence in possible_sentences(row):
+        by_core[sentence.core].append(sentence)
     for group in by_core.values():
-        group.sort(key=lambda one: digest(one.english))
+        group.sort(key=lambda sentence: digest(sentence.english))
         yield from group[: row.each]
 
 
@@ -126,20 +126,20 @@ def corpus_parts() -> dict[str, list[Sentence]]:
     word too rare in training is passed over.
     """
     corpus, cores, kinds = corpus_sentences(), defaultdict(list), {}
-    for one in corpus:
-        cores[one.core].append(one)
-        kinds.setdefault(one.core, one.construction)
+    for sentence in corpus:
+        cores[sentence.core].append(sentence)
+        kinds.setdefault(sentence.core, sentence.construction)
     share = Share(corpus)
     part = dict.fromkeys(cores, "train")
     order = dict.fromkeys(kinds.values())
     for name, kind in product(("test", "valid"), order):
-        own = [core for core in cores if kinds[core] == kind]
-        free = [core for core in own if part[core] == "train"]
+        of_kind = [core for core in cores if kinds[core] == kind]
+        free = [core for core in of_kind if part[core] == "train"]
         free.sort(key=lambda core: digest(" ".join(core)))
         chosen = (core for core in free if share.spares(cores[core]))
-        part |= dict.fromkeys(islice(chosen, len(own) // 10 or 1), name)
+        part |= dict.fromkeys(islice(chosen, len(of_kind) // 10 or 1), name)
     return {
-        name: [one for one in corpus if part[one.core] == name]
+        name: [sentence for sentence in corpus if part[sentence.core] == name]
         for name in PARTS
     }
 
@@ -148,12 +148,14 @@ class Share:
     """How many sentences with each word are left for training."""
 
     def __init__(self, corpus: tuple[Sentence, ...]):
-        self.left = Counter(w for one in corpus for w in words_of(one))
+        self.left = Counter(
+            w for sentence in corpus for w in words_of(sentence)
+        )
         self.least = {w: max(OFTEN, MOST * n) for w, n in self.left.items()}
 
     def spares(self, group: list[Sentence]) -> bool:
         """Let a group go, if no word becomes rare in training by that."""
-        lost = Counter(w for one in group for w in words_of(one))
+        lost = Counter(w for sentence in group for w in words_of(sentence))
         spared = all(self.left[w] - lost[w] >= self.least[w] for w in lost)
         if spared:
             self.left.subtract(lost)
@@ -171,7 +173,11 @@ def words_of(sentence: Sentence) -> set[tuple[str, str]]:
 
 def words_in(part: list[Sentence], language: str) -> set[str]:
     """List the different words of some sentences in one language."""
-    return {w for one in part for w in split_words(getattr(one, language))}
+    return {
+        w
+        for sentence in part
+        for w in split_words(getattr(sentence, language))
+    }
 
 
 def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:
@@ -187,15 +193,15 @@ def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:
 def corpus_files() -> dict[str, str]:
     """Give each shipped file's text by its name."""
     parts = corpus_parts()
-    made = {
+    files = {
         f"{name}.tsv": tsv_text((s.english, s.nepali) for s in parts[name])
         for name in PARTS
     }
     for name, fixed in (("english", ENGLISH_IDS), ("nepali", NEPALI_IDS)):
         texts = [getattr(sentence, name) for sentence in parts["train"]]
         ids = vocabulary(texts, fixed)
-        made[f"{name}.tsv"] = tsv_text((n, word) for word, n in ids.items())
-    return made
+        files[f"{name}.tsv"] = tsv_text((n, word) for word, n in ids.items())
+    return files
 
 
 def tsv_text(rows) -> str:

@@ -57,8 +57,8 @@ def main() -> str | None:
     pages = read_pages(HTML)
     if not pages:
         return "there is no book in _build/html: run `make book` first"
-    if found := broken(pages, HTML) + astray(pages, HTML):
-        return "\n".join([*found, f"{len(found)} links lead nowhere."])
+    if lost := broken(pages, HTML) + astray(pages, HTML):
+        return "\n".join([*lost, f"{len(lost)} links lead nowhere."])
     count = sum(len(page.links) for page in pages.values())
     print(f"{count:,} links on {len(pages)} pages, and none leads nowhere.")
     return None
@@ -106,7 +106,7 @@ def astray(
 ) -> list[str]:
     """List the addresses in README and notebooks that name nothing here, and
     the first cells that would fetch another version than this."""
-    found, here = [], home(branch_of(root), *addresses(root))
+    lost, here = [], home(branch_of(root), *addresses(root))
     for file in [root / "README.md", *root.glob("chapters/**/*.ipynb")]:
         text = file.read_text("utf8")
         wrong = {*HOME.findall(text)} - {here}
@@ -114,8 +114,8 @@ def astray(
             if not arrives(address, file, pages, html):
                 wrong.add(address)
         name = file.relative_to(root)
-        found += [f"{name}: {address}" for address in sorted(wrong)]
-    return found
+        lost += [f"{name}: {address}" for address in sorted(wrong)]
+    return lost
 
 
 def is_good(address: str) -> bool:

@@ -44,8 +44,8 @@ def modules(root: Path) -> list[Path]:
     files.append(root / ONE_FILE.relative_to(ROOT))
     for form in "*/*.toml", "*/*.zip":  # exercises
         files += (root / "chapters").glob(form)
-    found = [f for f in files if f.is_file() and f.suffix != ".pyc"]
-    return sorted(f for f in found if f.name not in NO_CODE)
+    there = [f for f in files if f.is_file() and f.suffix != ".pyc"]
+    return sorted(f for f in there if f.name not in NO_CODE)
 
 
 def packages() -> str:

@@ -45,8 +45,8 @@ def one_file(chapters: list[Path]) -> str:
     }
     parts = [FILE_START]
     for text, source in built.items():
-        found = definitions(source)
-        kept = [code for name, code in found.items() if last[name] == text]
+        codes = definitions(source)
+        kept = [code for name, code in codes.items() if last[name] == text]
         if kept:
             title = text.read_text("utf8").split("\n# ")[1].splitlines()[0]
             parts.append(f"\n\n# Chapter {title}\n" + "\n\n\n".join(kept))
@@ -65,13 +65,13 @@ def build_cells(text: Path) -> list[str]:
 def definitions(source: str) -> dict[str, str]:
     """List what a source defines, with the lines that do, by name."""
     lines = source.splitlines()
-    found = {}
+    codes = {}
     for node in ast.parse(source).body:
         above = getattr(node, "decorator_list", [])
         first = above[0].lineno if above else node.lineno
         name = getattr(node, "name", ast.unparse(node).partition(" =")[0])
-        found[name] = "\n".join(lines[first - 1 : node.end_lineno])
-    return found
+        codes[name] = "\n".join(lines[first - 1 : node.end_lineno])
+    return codes
 
 
 if __name__ == "__main__":

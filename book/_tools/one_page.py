@@ -65,10 +65,8 @@ Parts = list[tuple[str, list[str]]]
 
 def as_one_page(root: Path) -> str:
     """Write a book, whose HTML is built in `root`, as one page."""
-    toc, config = (
-        yaml.safe_load((root / name).read_text("utf8"))
-        for name in ("_toc.yml", "_config.yml")
-    )
+    toc = yaml.safe_load((root / "_toc.yml").read_bytes())
+    config = yaml.safe_load((root / "_config.yml").read_bytes())
     html = root / "_build" / "html"
     site = config["html"].get("baseurl", HTML_FOLDER)
     book = [
@@ -96,11 +94,11 @@ def as_one_page(root: Path) -> str:
 
 def parts(toc: dict) -> Parts:
     """List the parts of the book: a caption, and the names of its pages."""
-    found = [
+    named = [
         (part["caption"], [*page_names(part["chapters"])])
         for part in toc["parts"]
     ]
-    return [("", [toc["root"]]), *found, ("", [INDEX])]
+    return [("", [toc["root"]]), *named, ("", [INDEX])]
 
 
 def page_names(pages: list[dict]) -> Iterator[str]:

@@ -59,10 +59,10 @@ CHECK_PARTS = re.compile(
 def package_files(package: str) -> dict[str, Path]:
     """List the files of a package, by the names that Python knows them by."""
     above = PACKAGES[package]
-    found = sorted(f for f in (above / package).rglob("*") if f.is_file())
+    paths = sorted(f for f in (above / package).rglob("*") if f.is_file())
     files = {
         file.relative_to(above).as_posix(): file
-        for file in found
+        for file in paths
         if not NO_PART & {*file.parts}
     }
     return files | (exercise_files() if package == "classroom" else {})

@@ -78,8 +78,8 @@ def as_stored(chapter: NotebookNode, book: Path) -> NotebookNode:
 
 def author_metadata(metadata: dict) -> NotebookNode:
     """Leave of a cell's metadata what an author writes, in one order."""
-    found = {key: metadata[key] for key in KEYS if key in metadata}
-    return nbformat.from_dict(json.loads(json.dumps(found, sort_keys=True)))
+    kept = {key: metadata[key] for key in KEYS if key in metadata}
+    return nbformat.from_dict(json.loads(json.dumps(kept, sort_keys=True)))
 
 
 def with_fresh_words(text: str, book: Path) -> str:

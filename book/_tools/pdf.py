@@ -60,9 +60,9 @@ def make(root: Path, pdf: Path) -> list[str]:
         page.set_default_timeout(0)  # a slow machine is not a fault
         page.goto(html.as_uri())
         page.evaluate(READY)
-        found = [*print_pages(page, pdf), *faults(page, pdf)]
+        problems = [*print_pages(page, pdf), *faults(page, pdf)]
         browser.close()
-    return found
+    return problems
 
 
 def print_pages(page: Page, pdf: Path) -> list[str]:
@@ -153,13 +153,13 @@ def below(node: PdfObject) -> Iterator[DictionaryObject]:
     if isinstance(node, DictionaryObject):
         yield node
         inside = node.get("/K", [])
-        for one in inside if isinstance(inside, list) else [inside]:
-            yield from below(one.get_object())
+        for child in inside if isinstance(inside, list) else [inside]:
+            yield from below(child.get_object())
 
 
 def pages_of(node: DictionaryObject, reader: PdfReader) -> set[int]:
     """Tell on which pages parts of a node stand."""
-    sheets = [one["/Pg"] for one in below(node) if "/Pg" in one]
+    sheets = [part["/Pg"] for part in below(node) if "/Pg" in part]
     return {reader.get_page_number(sheet) + 1 for sheet in sheets}
 
 
@@ -167,8 +167,10 @@ def main() -> None:
     """Print the book, or say in a sentence why it cannot be."""
     if missing := browsers.lack():
         sys.exit(f"make pdf: {missing}.")
-    if found := make(ROOT, PDF):
-        sys.exit("\n".join([f"The PDF has {len(found)} faults:", *found]))
+    if problems := make(ROOT, PDF):
+        sys.exit(
+            "\n".join([f"The PDF has {len(problems)} faults:", *problems])
+        )
     print(f"The book: {PDF.relative_to(ROOT)}")
 
 

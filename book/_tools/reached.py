@@ -71,15 +71,15 @@ def report(settings: Path) -> None:
     measured = Coverage(config_file=str(settings))
     measured.combine()
     measured.json_report(outfile=f"{settings}.json")
-    found = json.loads(Path(f"{settings}.json").read_text("utf8"))
+    counted = json.loads(Path(f"{settings}.json").read_text("utf8"))
     functions = {
         f"{Path(place).resolve().relative_to(ROOT)}: {name}": part["summary"]
-        for place, file in found["files"].items()
+        for place, file in counted["files"].items()
         for name, part in file["functions"].items()
         if name and part["summary"]["num_statements"]
     }
     left = [x for x, part in functions.items() if not part["covered_lines"]]
-    share = found["totals"]["percent_covered_display"]
+    share = counted["totals"]["percent_covered_display"]
     print(*left, f"{len(left)} of {len(functions)} functions", sep="\n")
     print(f"are not reached; {share} % of all lines are.")
 

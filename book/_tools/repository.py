@@ -79,8 +79,8 @@ def problem(url: str, site: str) -> str | None:
 
 def address_forms(url: str, site: str) -> list[str]:
     """Write the addresses in each of the ways that files do."""
-    known = NOBODY not in url
-    picture = f"{url}/raw/main/{PREVIEW_FILE}" if known else PREVIEW_FILE
+    is_set = NOBODY not in url
+    picture = f"{url}/raw/main/{PREVIEW_FILE}" if is_set else PREVIEW_FILE
     return [site, f"]({picture})", url, f"github/{url.split('/', 3)[3]}"]
 
 

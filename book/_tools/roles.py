@@ -82,12 +82,12 @@ def shapes(book: Path) -> dict:
     return json.loads((book / "shapes.json").read_text("utf8"))
 
 
-def look_up(name: str, known: dict, what: str):
+def look_up(name: str, names: dict, what: str):
     """Look a name up; UnknownNameError, with names like it, without it."""
-    if name not in known:
-        near = get_close_matches(name, known, cutoff=0)
+    if name not in names:
+        near = get_close_matches(name, names, cutoff=0)
         raise UnknownNameError(f"there is no {what} {name!r}; near are {near}")
-    return known[name]
+    return names[name]
 
 
 def axis(letter: str, book: Path) -> str:
@@ -105,12 +105,12 @@ def axis_html(name: str) -> str:
 
 def axes_of(name: str, book: Path) -> list[tuple[str, int]]:
     """Give the axes of a tensor; scores[0, 1] lacks the first two."""
-    known = shapes(book)["shapes"]
+    measured = shapes(book)["shapes"]
     index = re.search(r"\[[\d, ]+\]$", name)
-    if name in known or not index:
-        return look_up(name, known, "shape")
+    if name in measured or not index:
+        return look_up(name, measured, "shape")
     left = index[0].count(",") + 1
-    return look_up(name[: index.start()], known, "shape")[left:]
+    return look_up(name[: index.start()], measured, "shape")[left:]
 
 
 def axes(name: str, book: Path) -> str:

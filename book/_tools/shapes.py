@@ -52,32 +52,34 @@ def main() -> None:
             file.write_text(f"{text}\n", "utf8")
 
 
-def shapes_data(seen: Trace) -> dict:
+def shapes_data(record: Trace) -> dict:
     """Give the sizes by letter, shapes by name, and parameters by module."""
-    shapes = by_module(seen) | by_line(seen)
+    shapes = by_module(record) | by_line(record)
     shapes |= {alias: shapes[name] for alias, name in ALIASES.items()}
-    counts = {row.module: row.parameters for row in seen.parameters().rows}
-    return {"sizes": seen.sizes[0], "shapes": shapes, "counts": counts}
+    counts = {row.module: row.parameters for row in record.parameters().rows}
+    return {"sizes": record.sizes[0], "shapes": shapes, "counts": counts}
 
 
-def by_module(seen: Trace) -> dict[str, list]:
+def by_module(record: Trace) -> dict[str, list]:
     """Name what each module makes by the module's path."""
-    made = {path: makes for path, _, makes in module_shapes(seen._calls)}
-    return {path: axis_pairs(axes[0]) for path, axes in made.items() if axes}
+    outputs = {path: makes for path, _, makes in module_shapes(record._calls)}
+    return {
+        path: axis_pairs(axes[0]) for path, axes in outputs.items() if axes
+    }
 
 
-def by_line(seen: Trace) -> dict[str, list]:
+def by_line(record: Trace) -> dict[str, list]:
     """Name what each line makes "path:variable" and "path:expression",
     where all lines of that name make the same shape."""
-    found: dict[str, list] = {}
-    for step, (_, makes) in zip(seen.steps, seen.axes):
+    shapes_of: dict[str, list] = {}
+    for step, (_, makes) in zip(record.steps, record.axes):
         name, got = names_of(step)
         call = f"{name.rpartition(':')[0]}:{expression(*step.place[0])}"
-        for one in dict.fromkeys((name, call, got)):
-            found.setdefault(one, []).append(axis_pairs(makes[0]))
+        for label in dict.fromkeys((name, call, got)):
+            shapes_of.setdefault(label, []).append(axis_pairs(makes[0]))
     return {
         name: shapes[0]
-        for name, shapes in found.items()
+        for name, shapes in shapes_of.items()
         if name[-1] != ":" and all(shape == shapes[0] for shape in shapes)
     }
 

@@ -8,7 +8,7 @@ other sizes.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import prod
@@ -88,10 +88,7 @@ class Finder:
         """Write numbers, or the axes of shapes, with the letters: one a run;
         NoFormulaError if they cannot be."""
         shapes = [n if isinstance(n, tuple) else (n,) for n in numbers]
-        axes = self.dims.shape(*shapes)
-        if any(axis.proof != "proved" for axis in axes):
-            raise NoFormulaError(f"{what}: no formula gives {[*numbers]}.")
-        return " ".join(axis.name for axis in axes)
+        return " ".join(proved_names(what, self.dims.shape(*shapes)))
 
     def lines(self, what: str, runs: Sequence[Lines]) -> Lines:
         """Write what each run has at the same places."""
@@ -111,11 +108,11 @@ def fold_blocks(lines: Lines) -> list[tuple[str, str, int]]:
     return [(*line, times) for line, times in Counter(folded).items()]
 
 
-def shape_texts(path: str, shape: Iterable[Axis]) -> list[str]:
-    """Write the axes of a shape; NoFormulaError if one is not proved."""
+def proved_names(what: str, shape: Sequence[Axis]) -> list[str]:
+    """Name the axes of a shape; NoFormulaError if one is not proved."""
     for axis in shape:
         if axis.proof != "proved":
-            raise NoFormulaError(f"a shape in {path}: {axis} is not proved.")
+            raise NoFormulaError(f"{what}: no formula gives {axis}.")
     return [axis.name for axis in shape]
 
 
@@ -202,12 +199,12 @@ def kept_by_cache(model: nn.Module, *ids: Tensor) -> PathShapes:
     """List the keys and the values that writing keeps."""
     keeper = cached(model)
     keeper(*ids)
-    found = (
+    tensors = (
         (f"{path}.{name}", vars(part).get(name))
         for path, part in keeper.named_modules()
         for name in ("keys", "values")
     )
-    return [(n, tuple(x.shape)) for n, x in found if isinstance(x, Tensor)]
+    return [(n, tuple(x.shape)) for n, x in tensors if isinstance(x, Tensor)]
 
 
 def frozen_part(model: nn.Module) -> str:
@@ -219,12 +216,12 @@ def frozen_part(model: nn.Module) -> str:
     return ""
 
 
-def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
+def steps_of(record: Trace, frozen: str) -> list[dict[str, Any]]:
     """List the steps of a run with their shapes and FLOPs, without the
     checks of the input; what never learns is one step."""
-    found: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
     inside: list[tuple[str, ...]] = []
-    for step, row in zip(seen.steps, seen.calls().rows):
+    for step, row in zip(record.steps, record.calls().rows):
         path, done = step.visit.path, work(step, row)
         if Path(step.code.co_filename).stem == "checks":
             continue
@@ -232,20 +229,20 @@ def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
             inside, line = inside + done, calling_line(step, frozen)
             continue
         if inside:  # it gives what the next step reads
-            found.append(described_step(frozen, line, row.inputs[:1], inside))
+            steps.append(described_step(frozen, line, row.inputs[:1], inside))
             inside = []
-        found.append(described_step(path, row.call, row.outputs, done))
-    return found
+        steps.append(described_step(path, row.call, row.outputs, done))
+    return steps
 
 
 def described_step(
     path: str, call: str, shapes: Shapes, done: list[tuple[str, ...]]
 ) -> dict[str, Any]:
     """Write a step: its module, its line, its shapes and its FLOPs."""
-    texts = [shape_texts(path, shape) for shape in shapes]
-    found = {"path": path, "call": call, "shapes": texts}
+    texts = [proved_names(path, shape) for shape in shapes]
+    data = {"path": path, "call": call, "shapes": texts}
     sums = Formula([Line(path, axes, 1) for axes in done]).text
-    return found | ({"flops": sums} if done else {})
+    return data | ({"flops": sums} if done else {})
 
 
 def is_within(path: str, part: str) -> bool:
@@ -265,17 +262,17 @@ def calling_line(step: Step, path: str) -> str:
 def steps_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """List equal blocks once; of a run of two blocks a stack."""
     blocks: list[list] = [[], []]
-    found = []
+    once = []
     for step in steps:
         number = BLOCK.match(step["path"])
         if number:
             step["path"] = BLOCK.sub(r"\1.blocks.*", step["path"])
             blocks[int(number[2])].append(step)
         if not number or number[2] == "0":
-            found.append(step | {"times": BLOCKS if number else 1})
+            once.append(step | {"times": BLOCKS if number else 1})
     if blocks[0] != blocks[1]:
         raise NoFormulaError("the steps of two blocks differ.")
-    return found
+    return once
 
 
 def own_sizes(name: str, config: Config) -> Sizes:
@@ -293,8 +290,8 @@ def own_sizes(name: str, config: Config) -> Sizes:
     if config.positions == "learned":
         dims["max_len"] = config.max_len
     sizes = run_sizes(dims)
-    found = {n: sizes[n] for n in LETTERS if n in sizes}
-    return found | {"n_layers": config.n_layers}
+    chosen = {n: sizes[n] for n in LETTERS if n in sizes}
+    return chosen | {"n_layers": config.n_layers}
 
 
 def limits(config: Config) -> dict[str, Sizes]:
@@ -312,8 +309,8 @@ def limits(config: Config) -> dict[str, Sizes]:
 def preset_data(name: str) -> dict[str, Any]:
     """Say all that a page needs to know of a preset."""
     config = PRESETS[name]
-    own = own_sizes(name, config)
-    runs = probes([size for size in own if size != "n_layers"])
+    chosen = own_sizes(name, config)
+    runs = probes([size for size in chosen if size != "n_layers"])
     models = [build_preset(config, **run, n_layers=BLOCKS) for run in runs]
     frozen = frozen_part(models[0][0])
     counts = [
@@ -321,36 +318,36 @@ def preset_data(name: str) -> dict[str, Any]:
     ]
     dims = {**runs[0], **CHANNELS}
     dims.pop("max_len", None)  # no shape of a step has it
-    seen = trace(build=partial(build_preset, config), dims=dims)
-    found = {"dims": {**own, **CHANNELS}, "layers": BLOCKS, **limits(config)}
-    found["steps"] = steps_once(steps_of(seen, frozen))
-    return found | formulas(Finder(runs), counts)
+    record = trace(build=partial(build_preset, config), dims=dims)
+    data = {"dims": {**chosen, **CHANNELS}, "layers": BLOCKS, **limits(config)}
+    data["steps"] = steps_once(steps_of(record, frozen))
+    return data | formulas(Finder(runs), counts)
 
 
-def without(frozen: str, found: Needs) -> Needs:
+def without(frozen: str, needs: Needs) -> Needs:
     """Make one line of the parameters that never learn."""
     learned, held = PathShapes(), 0
-    for name, shape in found.parameters:
+    for name, shape in needs.parameters:
         if frozen and is_within(name, frozen):
             held += prod(shape)
         else:
             learned.append((name, shape))
     line = [(frozen, (held,))] if held else []
-    return found._replace(parameters=[*line, *learned])
+    return needs._replace(parameters=[*line, *learned])
 
 
 def formulas(finder: Finder, counts: list[Needs]) -> dict[str, Any]:
     """Write what was counted with the letters, equal blocks once."""
-    found = {}
+    texts = {}
     for what in "parameters", "activations", "cache":
         runs = [getattr(count, what) for count in counts]
-        found[what] = fold_blocks(finder.lines(what, runs))
-    return found
+        texts[what] = fold_blocks(finder.lines(what, runs))
+    return texts
 
 
-def text_of(found: dict[str, Any]) -> str:
+def text_of(data: dict[str, Any]) -> str:
     """Write it as JSON."""
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 if __name__ == "__main__":

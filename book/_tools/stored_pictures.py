@@ -50,10 +50,10 @@ SCROLL = """heading => {
 def attention() -> tuple[Tensor, list[str], list[str]]:
     """Give which English words the trained translator attends to while it
     writes Nepali ones, the mean of the heads: (4, S), and the words."""
-    seen, pair = trained_trace(ENGLISH, NEPALI)
+    record, pair = trained_trace(ENGLISH, NEPALI)
     # The place of [SOS] writes the first word; the full stop is left out.
     words = pair.tgt_words[0][1:5]
-    weights = seen.attention()[-1].weights[0].mean(0)[: len(words)]
+    weights = record.attention()[-1].weights[0].mean(0)[: len(words)]
     return weights, words, pair.src_words[0]
 
 

@@ -39,10 +39,10 @@ BUG_NAMES = re.findall(
 OBJECTS = {row[6] for row in PEOPLE.values()} - PEOPLE.keys()
 
 
-def bug_data(one: Bug) -> dict[str, str]:
+def bug_data(bug: Bug) -> dict[str, str]:
     """Give what a page says of a bug."""
-    said = {"shelf": shelf_of(one.name), "name": one.name, "says": one.says}
-    return said | {"right": one.right, "wrong": " ".join(one.wrong.split())}
+    said = {"shelf": shelf_of(bug.name), "name": bug.name, "says": bug.says}
+    return said | {"right": bug.right, "wrong": " ".join(bug.wrong.split())}
 
 
 def model_data(model: EncoderDecoder) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def json_text(kept: Checkpoint) -> str:
         "grammar": states(grammar_sentences()),
         "glosses": glosses(),
         "sounds": {word: sounds()[word] for word in glosses()},
-        "bugs": [bug_data(one) for one in bugs() if one.name in BUG_NAMES],
+        "bugs": [bug_data(bug) for bug in bugs() if bug.name in BUG_NAMES],
     }
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
@@ -76,7 +76,9 @@ def grammar_sentences() -> set[tuple[str, ...]]:
     """Make every English sentence that the grammar allows."""
     rows = map(grammar.possible_sentences, grammar.CONSTRUCTIONS)
     return {
-        tuple(grammar.split_words(one.english)) for row in rows for one in row
+        tuple(grammar.split_words(pair.english))
+        for row in rows
+        for pair in row
     }
 
 
@@ -89,15 +91,17 @@ def states(sentences: Iterable[tuple[str, ...]]) -> list[State]:
         for word in words:
             node = node.setdefault(word, {})
         node[""] = {}
-    known: dict[tuple, int] = {}
-    number_of(trie, known)
-    return list(map(state_of, known))
+    numbers: dict[tuple, int] = {}
+    number_of(trie, numbers)
+    return list(map(state_of, numbers))
 
 
-def number_of(node: dict, known: dict[tuple, int]) -> int:
+def number_of(node: dict, numbers: dict[tuple, int]) -> int:
     """Number a node; those from which the same words lead on are one."""
-    ways = tuple((word, number_of(node[word], known)) for word in sorted(node))
-    return known.setdefault(ways, len(known))
+    ways = tuple(
+        (word, number_of(node[word], numbers)) for word in sorted(node)
+    )
+    return numbers.setdefault(ways, len(numbers))
 
 
 def state_of(ways: tuple) -> State:
@@ -111,17 +115,17 @@ def state_of(ways: tuple) -> State:
 def glosses() -> dict[str, str]:
     """Give the English for every Nepali word that fills a slot, alone or with
     one before it: what the grammar puts there most often."""
-    found: dict[str, Counter] = defaultdict(Counter)
+    counts: dict[str, Counter] = defaultdict(Counter)
     for row in grammar.CONSTRUCTIONS:
         for _, slots in row.fill():
             # Turned round, English has the other one for the subject.
             for slot in slots.keys() - {"topic", "by"}:
                 for english, nepali in word_pairs(slot, *slots[slot]):
-                    found[nepali][english] += 1
+                    counts[nepali][english] += 1
     asking = {nepali: english for english, nepali in pairs("ASKING").values()}
     return asking | {
         word: min(count, key=lambda english: (-count[english], english))
-        for word, count in sorted(found.items())
+        for word, count in sorted(counts.items())
     }
 
 

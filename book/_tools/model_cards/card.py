@@ -1,55 +1,65 @@
-"""A card of a model: its sizes, its parts, its costs and its modules."""
+"""A card of a model: its sizes, its parts, its costs and its modules, as text
+and as data."""
 
+import re
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import torch
 
 from model_cards.configs import Plan
-from model_cards.costs import Formula, Line, costs, product
+from model_cards.costs import Formula, costs, product, product_steps
 from model_cards.parts import part_kinds
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.tree.tree import content_html
+
+NUMBER_BYTES = 2  # of a number, in half precision
+LONG_TEXT = 1000  # words, where the work for one depends on their number
 
 
 @dataclass(frozen=True)
 class Card:
-    """What was measured of a model.
-
-    `name` is its class, `layers` how many it has, `parts` says which kinds of
-    parts. Of `parameters`, of the numbers that are `kept` while it writes,
-    and of the `flops` of a run there are formulas, proved at other sizes.
+    """What was measured of a model: the run that was traced, its parts, and
+    formulas, proved at other sizes, for its parameters, for the numbers that
+    it keeps while it writes (`cache`), and for the work of a run (`flops`).
     """
 
     name: str
     layers: int
-    seen: Trace
+    record: Trace
     parts: dict[str, str]
     parameters: Formula
-    kept: Formula
+    cache: Formula
     flops: Formula
 
     @property
     def run(self) -> Sizes:
         """The sizes of the run that was traced."""
-        return self.seen._calls.run.sizes
+        return self.record._calls.run.sizes
 
     @property
     def sizes(self) -> Sizes:
         """The sizes of the model alone, as far as a formula has them."""
-        texts = self.parameters.text, self.flops.text, self.kept.text
+        texts = self.parameters.text, self.flops.text, self.cache.text
         used = {*LETTERS.findall(" ".join(texts))} - {"B", "T", "S"}
         return {name: n for name, n in self.run.items() if name in used}
 
     @property
     def active(self) -> Formula:
         """The parameters at work for a word: of experts, the chosen ones."""
-        chosen = {"experts": "top_k"}
         return Formula(
             [
-                Line(path, tuple(chosen.get(x, x) for x in axes), times)
-                if "experts" in path.split(".")
-                else Line(path, axes, times)
-                for path, axes, times in self.parameters.lines
+                line._replace(
+                    axes=tuple(
+                        "top_k" if axis == "experts" else axis
+                        for axis in line.axes
+                    )
+                )
+                if "experts" in line.path.split(".")
+                else line
+                for line in self.parameters.lines
             ]
         )
 
@@ -59,24 +69,101 @@ class Card:
         the same work for each word; else "", and costs are those of a run."""
         both = "S" in self.run and ("T" in self.run or "side" in self.run)
         word = "T" if "T" in self.run else "S"
-        axes = [product(line.axes)[0] for line in self.flops.lines]
-        return word if all(word in some for some in axes) and not both else ""
+        letters = [product(line.axes)[0] for line in self.flops.lines]
+        return word if all(word in x for x in letters) and not both else ""
 
 
 def measure(plan: Plan) -> Card:
     """Build a model without weights, run it at several sizes, and say what
-    was found. ValueError says in a line why it cannot be built so."""
-    name = plan.kind.__name__
-    try:
-        with torch.no_grad():
-            seen = trace(build=plan.build, dims=plan.dims)
-            found = costs(seen, plan.build)
-    except Exception as error:
-        says = " ".join(str(error).split())
-        raise ValueError(
-            f"{name} cannot be built and run without weights: "
-            f"{type(error).__name__}: {says:.300}"
-        ) from error
+    it has; what keeps it from being built and run is raised as it comes."""
+    with torch.no_grad():
+        record = trace(build=plan.build, dims=plan.dims)
+        formulas = costs(record, plan.build)
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
-    return Card(name, layers, seen, part_kinds(seen, plan.config), *found)
+    parts = part_kinds(record, config)
+    return Card(plan.kind.__name__, layers, record, parts, *formulas)
+
+
+def rows(card: Card) -> list[tuple[str, str]]:
+    """List what the card says, each under its name."""
+    count = card.parameters.value(card.run)
+    lines = [
+        ("sizes", ", ".join(f"{n}={x}" for n, x in card.sizes.items())),
+        *card.parts.items(),
+        ("parameters", f"{count:,} = {card.parameters.text}"),
+    ]
+    if card.active.lines != card.parameters.lines:
+        active = card.active.value(card.run)
+        lines.append(("parameters at work for a word", f"{active:,}"))
+    return [*lines, work_row(card), *cache_rows(card)]
+
+
+def work_row(card: Card) -> tuple[str, str]:
+    """Say what is computed for a word of a long text, or in a run."""
+    flops = card.flops.over("B", *card.word)
+    sizes = card.run | dict.fromkeys(card.word, LONG_TEXT)
+    used = LETTERS.findall(flops.text)
+    long = [f"{x}={sizes[x]:,}" for x in "TS" if x in used]
+    count = f"{short(flops.value(sizes))} at {', '.join(long)}"
+    each = "word" if card.word else "run"
+    return f"FLOPs a {each}", f"{count} = {flops.text}"
+
+
+def cache_rows(card: Card) -> list[tuple[str, str]]:
+    """Say what the cache keeps of a word that is written, and of one that
+    is read, where both are."""
+    said, lines = [], card.cache.lines
+    letters = [product(line.axes)[0] for line in lines]
+    both = {"T", "S"} <= {*chain(*letters)}
+    for word, what in ("T", " written"), ("S", " read"):
+        kept = Formula([x for x, some in zip(lines, letters) if word in some])
+        if kept.lines:
+            kept = kept.over("B", word)
+            size = kept.value(card.run) * NUMBER_BYTES
+            outside = re.sub(r"\([^()]*\)", "", kept.text)
+            text = f"({kept.text})" if " + " in outside else kept.text
+            text = f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
+            said.append((f"cache a word{what * both}", text))
+    return said
+
+
+def short(n: int) -> str:
+    """Write a number with three digits: 15.5 billion."""
+    power = min(len(str(n)) - 1, 14) // 3
+    word = ("", "thousand", "million", "billion", "trillion")[power]
+    return f"{n / 1000**power:.3g} {word}".rstrip()
+
+
+def card_data(card: Card) -> dict[str, Any]:
+    """Give all of it for JSON; `steps` are the products of matrices."""
+    tree = card.record.tree()
+    modules = content_html(tree._root, 0, tree.depth, {})  # without calls
+    return {
+        "class": card.name,
+        "layers": card.layers,
+        "dims": card.record._calls.given,
+        "run": card.run,
+        "sizes": card.sizes,
+        "parts": card.parts,
+        "rows": rows(card),
+        "tree": f'<div class="trace-tree">{modules}</div>',
+        "steps": product_steps(card.record),
+    } | {
+        name: [
+            [path, " ".join(axes), times]
+            for path, axes, times in getattr(card, name).lines
+        ]
+        for name in ("parameters", "cache", "active")
+    }
+
+
+def card_text(card: Card) -> str:
+    """Write the card, and the tree of its modules."""
+    head = f"{card.name}: {card.parts['stacks']}, {card.layers} layers"
+    lines = rows(card)
+    room = max(len(name) for name, _ in lines) + 2
+    tree = card.record.tree()
+    tree.more = "", ""  # it is not at hand, where this is printed
+    texts = [f"{name:{room}}{text}" for name, text in lines]
+    return "\n".join([head, "", *texts, "", str(tree)])

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.commands.parsing import likely
 from shapewatch.tracing.axes.sizes import Dims
 
 INSTALL = (
@@ -41,9 +40,6 @@ KEYS = {
     "S": "max_source_positions",  # of what is heard, which is always so long
     "image": "image_size",
 }
-# What a model is for, where its configuration does not say: the first task
-# that it has a class for.
-TASKS = "CausalLM", "Seq2SeqLM", "MaskedLM", "ImageClassification", ""
 # What is no size, or would ask for weights or code.
 LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
 Model = tuple[Callable, tuple[Tensor | None, ...]]
@@ -84,21 +80,21 @@ class Plan:
     def dims(self) -> Dims:
         """The sizes of the model, and of what it reads: T words where each
         sees those before it, and S where each sees all."""
-        found = model_dims(self.config, self.keys)
-        if "side" in found:
-            return {"B": 2} | found
+        dims = model_dims(self.config, self.keys)
+        if "side" in dims:
+            return {"B": 2} | dims
         alone = "S" if self.kind.__name__.endswith("MaskedLM") else "T"
         words = "ST" if self.config.is_encoder_decoder else alone
-        return {"B": 2} | dict.fromkeys(words, 8) | found
+        return {"B": 2} | dict.fromkeys(words, 8) | dims
 
     def build(self, **sizes: int) -> Model:
         """Build the model without weights, and what it reads."""
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
-        own = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
+        resized = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
         if self.data.get("pad_token_id"):
-            own["pad_token_id"] = 0
-        config = self.kind.config_class(**self.data | own)
+            resized["pad_token_id"] = 0
+        config = self.kind.config_class(**self.data | resized)
         config.use_cache = True
         config._attn_implementation = "eager"  # others hide the scores
         config._experts_implementation = "batched_mm"  # for all sizes
@@ -109,40 +105,39 @@ class Plan:
 
 def size_keys(config: Any) -> Keys:
     """Find which keys of a configuration each size has."""
-    there, found = config.to_dict(), dict[str, list[str]]()
-    alias = config.attribute_map
+    values, alias = config.to_dict(), config.attribute_map
+    keys: Keys = {}
     for name, words in KEYS.items():
-        keys = dict.fromkeys(alias.get(word, word) for word in words.split())
-        counts = [key for key in keys if type(there.get(key)) is int]
+        there = dict.fromkeys(alias.get(word, word) for word in words.split())
+        counts = [key for key in there if type(values.get(key)) is int]
         if counts:
-            size = there[counts[0]]
-            found[name] = [key for key in counts if there[key] == size]
-    sizes = {name: there[keys[0]] for name, keys in found.items()}
+            size = values[counts[0]]
+            keys[name] = [key for key in counts if values[key] == size]
+    sizes = {name: values[first] for name, (first, *_) in keys.items()}
     for name, same in ("kv_heads", "H"), ("D", "rope_D"):
-        if name in found and sizes[name] == sizes.get(same):
-            found[same] += found.pop(name)
-    return found
+        if name in keys and sizes[name] == sizes.get(same):
+            keys[same] += keys.pop(name)
+    return keys
 
 
 def model_dims(config: Any, keys: Keys) -> Dims:
     """Give the sizes in a configuration; some follow from others."""
-    there = config.to_dict()
-    found: Dims = {name: there[some[0]] for name, some in keys.items()}
-    H, C = (int(found.get(name, 0)) for name in "HC")
-    if not {"D", "rope_D"} & {*found} and H and C % H == 0:
-        found |= {"D": C // H, "C": "H*D"}
-    if "kv_heads" in found:  # how many queries share a key
-        shared = H // int(found["kv_heads"])
-        found |= {"group": shared, "H": "kv_heads*group"}
-    if "top_k" in found and "n_group" not in there:
-        idle = int(found["experts"]) - int(found["top_k"])
-        found |= {"idle": idle, "experts": "top_k+idle"}
-    if {"plain_D", "rope_D"} <= {*found}:  # a head's part without places
-        found |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
-    if "image" in found:  # a square of patches, and one more for all
-        side = int(found.pop("image")) // config.patch_size
-        return {"side": side, "S": "side*side+1"} | found
-    return found
+    values = config.to_dict()
+    dims: Dims = {name: values[first] for name, (first, *_) in keys.items()}
+    H, C = (int(dims.get(name, 0)) for name in "HC")
+    if not {"D", "rope_D"} & {*dims} and H and C % H == 0:
+        dims |= {"D": C // H, "C": "H*D"}
+    if "kv_heads" in dims:  # how many queries share a key
+        dims |= {"group": H // int(dims["kv_heads"]), "H": "kv_heads*group"}
+    if "top_k" in dims and "n_group" not in values:
+        idle = int(dims["experts"]) - int(dims["top_k"])
+        dims |= {"idle": idle, "experts": "top_k+idle"}
+    if {"plain_D", "rope_D"} <= {*dims}:  # a head's part without places
+        dims |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
+    if "image" in dims:  # a square of patches, and one more for all
+        side = int(dims.pop("image")) // config.patch_size
+        return {"side": side, "S": "side*side+1"} | dims
+    return dims
 
 
 def inputs_of(
@@ -162,63 +157,24 @@ def inputs_of(
     return source, None, ids
 
 
-def read_plan(text: str) -> Plan:
-    """Find what to build: `config.json`, a folder that has one, or a class of
-    transformers. ValueError says what is wrong with it."""
-    place = Path(text)
-    if place.is_dir():
-        place /= "config.json"
-    if place.exists() or not text.isidentifier():
-        return plan_of(json_data(place), text)
-    library = load_transformers()
-    kind = getattr(library, text, None)
-    if not getattr(kind, "config_class", None) or text.endswith("Config"):
-        meant = likely(text, dir(library))
-        raise ValueError(f"transformers has no model {text}{meant}.")
-    return Plan(kind, {})
-
-
-def json_data(file: Path) -> Config:
-    """Read a configuration; ValueError if it is none."""
-    if not file.is_file():  # a pipe may never end
-        raise ValueError(f"there is no file {file}")
-    try:
-        data = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{file} is no JSON: {error}") from error
+def read_plan(file: str) -> Plan:
+    """Find the model of a config.json: of one that sees and reads, the part
+    that reads. ValueError says what is wrong with it."""
+    data = json.loads(Path(file).read_bytes())
     if not isinstance(data, dict):
         raise ValueError(f"{file} is no configuration: it has no keys.")
-    return data
-
-
-def plan_of(data: Config, text: str) -> Plan:
-    """Find the classes of a configuration: of what sees and reads, the part
-    that reads. ValueError if there are none."""
-    part = data.get("text_config")
-    if isinstance(part, dict) and "model_type" in part:
-        data = part
+    data = data.get("text_config", data)
     library, family = load_transformers(), data.get("model_type")
-    own = {key: x for key, x in data.items() if key not in LEFT_OUT}
+    config = {key: x for key, x in data.items() if key not in LEFT_OUT}
     for name in data.get("architectures") or ():
         if kind := getattr(library, name, None):
-            return Plan(kind, own)
-    known = library.CONFIG_MAPPING
-    if family in known:
-        return Plan(class_for(known[family]), own)
-    says = f'has "model_type": "{family}"' if family else 'has no "model_type"'
+            return Plan(kind, config)
+    with suppress(KeyError):  # of no such family, or it writes no text
+        config_class = library.CONFIG_MAPPING[family]
+        kinds = library.AutoModelForCausalLM._model_mapping
+        return Plan(kinds[config_class], config)
     raise ValueError(
-        f"{text} {says}, which transformers {library.__version__} knows a "
-        f"model by{likely(str(family), known)}."
-    )
-
-
-def class_for(config_kind: type) -> Any:
-    """Find a class that is built from such a configuration, by its task."""
-    library = load_transformers()
-    for task in TASKS:
-        models = getattr(library, f"AutoModel{'For' * bool(task)}{task}")
-        with suppress(KeyError):
-            return models._model_mapping[config_kind]
-    raise ValueError(
-        f"transformers has no model for a {config_kind.__name__}."
+        f"{file}: transformers {library.__version__} has no model for "
+        f'"architectures": {data.get("architectures")} and "model_type": '
+        f"{family}."
     )

@@ -53,32 +53,37 @@ class Formula:
 
     def over(self, *axes: str) -> "Formula":
         """Divide by axes, where a product has them."""
-        found = []
-        for path, some, times in self.lines:
-            left, number = product(some)
-            for axis in {*axes} & {*left}:
-                left.remove(axis)
-            found.append(Line(path, (str(number), *left), times))
-        return Formula(found)
+        quotients = []
+        for path, factors, times in self.lines:
+            letters, number = product(factors)
+            for axis in {*axes} & {*letters}:
+                letters.remove(axis)
+            quotients.append(Line(path, (str(number), *letters), times))
+        return Formula(quotients)
 
     @property
     def text(self) -> str:
         """Write it: 32 × (4C*H*D + 3C*F) + C*V."""
-        counts = Counter(times for *_, times in self.lines)
-        layers = sorted(n for n, some in counts.items() if n > 1 < some)
-        terms: dict[int, Counter[str]] = {}
+        counts = Counter(line.times for line in self.lines)
+        layers = sorted(n for n, lines in counts.items() if n > 1 < lines)
+        sums: dict[int, Counter[str]] = {}
         for _, axes, times in self.lines:
             unit = next((n for n in layers if times % n == 0), 1)
             letters, number = product(axes)
-            found = terms.setdefault(unit, Counter())
-            found["*".join(letters)] += number * times // unit
-        parts = []
-        for times, found in sorted(terms.items(), reverse=True):
-            some = [term_text(n, letters) for letters, n in found.items()]
-            whole = " + ".join(some)
-            whole = f"({whole})" if len(some) > 1 < times else whole
-            parts.append(f"{times} × {whole}" if times > 1 else whole)
-        return " + ".join(parts)
+            terms = sums.setdefault(unit, Counter())
+            terms["*".join(letters)] += number * times // unit
+        return " + ".join(
+            layers_text(times, [term_text(n, x) for x, n in terms.items()])
+            for times, terms in sorted(sums.items(), reverse=True)
+        )
+
+
+def layers_text(times: int, terms: list[str]) -> str:
+    """Write what equal layers have: 32 × (4C*C + 3C*F)."""
+    text = " + ".join(terms)
+    if times == 1:
+        return text
+    return f"{times} × ({text})" if len(terms) > 1 else f"{times} × {text}"
 
 
 def total(lines: Iterable[tuple[str, tuple[str, ...]]]) -> Formula:
@@ -96,12 +101,13 @@ def product(axes: Iterable[str]) -> tuple[list[str], int]:
     """Multiply axes: the letters in their order, and a number; a sum is like
     a letter."""
     number, letters = 1, list[str]()
-    for text in axes:
-        found = PRODUCT.fullmatch(text)
-        number *= int(found[1] or 1) if found else 1
-        whole = text if text.startswith("(") else f"({text})"
-        letters += (found[2] or "").split("*") if found else [whole]
-    return sorted(filter(None, letters), key=place), number
+    for axis in axes:
+        if factors := PRODUCT.fullmatch(axis):
+            number *= int(factors[1] or 1)
+            letters += filter(None, (factors[2] or "").split("*"))
+        else:
+            letters.append(axis if axis.startswith("(") else f"({axis})")
+    return sorted(letters, key=place), number
 
 
 def place(letter: str) -> tuple[int, str]:
@@ -118,21 +124,16 @@ def axis_size(text: str, sizes: Sizes) -> int:
     return run_sizes({**sizes, "": f"({written})"})[""]
 
 
-def formula(seen: Trace, runs: Sequence[PathShapes]) -> Formula:
+def formula(record: Trace, runs: Sequence[PathShapes]) -> Formula:
     """Name the axes of tensors that were found in a model at the sizes of
-    each run of a trace, in the light of those runs that have all of them."""
-    paths = [path for path, _ in runs[0]]
-    alike = [
-        (run.sizes, [shape for _, shape in some])
-        for run, some in zip(seen._calls.runs, runs)
-        if [path for path, _ in some] == paths
-    ]
-    namer = ShapeNamer([sizes for sizes, _ in alike], seen._calls.given)
-    shapes = zip(*(some for _, some in alike))
-    named = (namer.shape(*each) for each in shapes)
+    each run of a trace, in the light of those runs that have them."""
+    sizes = [run.sizes for run in record._calls.runs]
+    namer = ShapeNamer(sizes, record._calls.given)
+    tables = [dict(run) for run in runs]
+    named = {x: namer.shape(*(t.get(x) for t in tables)) for x in tables[0]}
     return total(
         (path, tuple(axis.name for axis in shape))
-        for path, shape in zip(paths, named)
+        for path, shape in named.items()
     )
 
 
@@ -143,29 +144,19 @@ def parameter_shapes(model: Any) -> PathShapes:
 
 def cache_shapes(result: Any) -> PathShapes:
     """List the keys and the values that a model of transformers keeps."""
-    kept = getattr(result, "past_key_values", None)
+    cache = getattr(result, "past_key_values", None)
     parts = [
         (name, part)
         for name in ("self_attention_cache", "cross_attention_cache")
-        if (part := getattr(kept, name, None))
+        if (part := getattr(cache, name, None))
     ]
     return [
-        (f"{name}.{i}.{which}", tuple(getattr(layer, which).shape))
-        for name, part in parts or [("cache", kept)]
+        (f"{name}.{i}.{what}", tuple(tensor.shape))
+        for name, part in parts or [("cache", cache)]
         for i, layer in enumerate(getattr(part, "layers", ()))
-        for which in ("keys", "values")
-        if isinstance(getattr(layer, which, None), Tensor)
+        for what in ("keys", "values")
+        if isinstance(tensor := getattr(layer, what, None), Tensor)
     ]
-
-
-def flops_formula(seen: Trace) -> Formula:
-    """Count what the products of matrices of a run compute."""
-    rows = zip(seen.steps, seen.calls().rows)
-    return total(
-        (step.visit.path, axes)
-        for step, row in rows
-        for axes in work(step, row)
-    )
 
 
 def work(step: Step, row: Row) -> list[tuple[str, ...]]:
@@ -174,11 +165,11 @@ def work(step: Step, row: Row) -> list[tuple[str, ...]]:
     that is summed over; in a convolution, all but the first of its weight's.
     """
     reads = [[axis.name for axis in shape] for shape in row.inputs]
-    made = [axis.name for axis in row.outputs[0]] if row.outputs else []
+    result = [axis.name for axis in row.outputs[0]] if row.outputs else []
     if step.name in FACTORS:
-        return [("2", *made, reads[FACTORS[step.name]][-1])]
+        return [("2", *result, reads[FACTORS[step.name]][-1])]
     if step.name.startswith("conv") and len(reads) > 1:
-        return [("2", *made, *reads[1][1:])]
+        return [("2", *result, *reads[1][1:])]
     if step.name == "scaled_dot_product_attention":
         query, key, value = reads[:3]
         scores = *query[:-1], key[-2]
@@ -186,17 +177,17 @@ def work(step: Step, row: Row) -> list[tuple[str, ...]]:
     return []
 
 
-def product_steps(seen: Trace) -> list[dict[str, Any]]:
+def product_steps(record: Trace) -> list[dict[str, Any]]:
     """List the products of matrices of a run, those of equal layers once:
     the module, the line, the shape that is made, and the operations."""
-    found: Counter[tuple[str, ...]] = Counter()
-    for step, row in zip(seen.steps, seen.calls().rows):
+    counts: Counter[tuple[str, ...]] = Counter()
+    for step, row in zip(record.steps, record.calls().rows):
         for axes in work(step, row):
             path = NUMBERS.sub(".*", step.visit.path)
             shape = " ".join(axis.name for axis in row.outputs[0])
             letters, number = product(axes)
-            done = term_text(number, "*".join(letters))
-            found[path, row.call, shape, done] += 1
+            flops = term_text(number, "*".join(letters))
+            counts[path, row.call, shape, flops] += 1
     return [
         {
             "path": path,
@@ -205,17 +196,19 @@ def product_steps(seen: Trace) -> list[dict[str, Any]]:
             "flops": flops,
             "times": str(times),
         }
-        for (path, call, shape, flops), times in found.items()
+        for (path, call, shape, flops), times in counts.items()
     ]
 
 
-def costs(seen: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
+def costs(record: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
     """Give formulas for the parameters of a model, for the numbers that it
     keeps while it writes, and for its floating-point operations."""
     learned, kept = list[PathShapes](), list[PathShapes]()
     with torch.no_grad():
-        for run in seen._calls.runs:
+        for run in record._calls.runs:
             model, inputs = build(**run.sizes)
             learned.append(parameter_shapes(model))
             kept.append(cache_shapes(model(*inputs)))
-    return formula(seen, learned), formula(seen, kept), flops_formula(seen)
+    calls = zip(record.steps, record.calls().rows)
+    done = ((s.visit.path, axes) for s, row in calls for axes in work(s, row))
+    return formula(record, learned), formula(record, kept), total(done)

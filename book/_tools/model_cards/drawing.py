@@ -42,16 +42,16 @@ def picture(run: Numbers, parts: Kinds) -> str:
 
 def spoken(run: Numbers, parts: Kinds) -> str:
     """Say what the picture shows, in a sentence."""
-    seen = ", ".join(" in ".join(words) for _, words in views(parts))
-    found, name = [f"{stack_text(parts)} {seen}"], hidden_name(run)
+    sights = ", ".join(" in ".join(words) for _, words in views(parts))
+    clauses, name = [f"{stack_text(parts)} {sights}"], hidden_name(run)
     if "H" in run:
-        found[:0] = head_text(run), key_text(run)
+        clauses[:0] = head_text(run), key_text(run)
     if {"C", name} <= run.keys():
         sizes = f"from C {run['C']:,} to {name} {run[name]:,} and back"
-        found.append(f"{feed_text(parts)} {sizes}")
+        clauses.append(f"{feed_text(parts)} {sizes}")
         if "expert layers" in parts:
-            found.append(expert_text(run, parts))
-    return f"One layer: {'; '.join(found)}."
+            clauses.append(expert_text(run, parts))
+    return f"One layer: {'; '.join(clauses)}."
 
 
 def head_text(run: Numbers) -> str:
@@ -95,21 +95,21 @@ def hidden_name(run: Numbers) -> str:
 def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
     """List what positions see, in each stack or each kind of layer: whether
     position i sees j, and how to say it."""
-    stacks, found = parts.get("stacks", "decoder").split(" and "), []
+    stacks, sights = parts.get("stacks", "decoder").split(" and "), []
     for stack in stacks:
         causal = stack == "decoder"
         every, some = ("all so far", "last") if causal else ("all", "nearest")
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
             words = [f"{some} {width}", f"{layers} layers"]
-            found.append((sight(causal, 2), words))
+            sights.append((sight(causal, 2), words))
             if of and len(stacks) == 1:
                 words = [every, f"{int(of) - int(layers)} layers"]
-                found.append((sight(causal, SIDE), words))
+                sights.append((sight(causal, SIDE), words))
         else:
             words = [every, stack][: len(stacks)]
-            found.append((sight(causal, SIDE), words))
-    return found
+            sights.append((sight(causal, SIDE), words))
+    return sights
 
 
 def sight(causal: bool, width: int) -> Sees:

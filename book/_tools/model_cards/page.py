@@ -2,7 +2,7 @@
 needs PyTorch, so that a book of cards is built without it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from model_cards.drawing import picture
 
 ROOT = Path(__file__).parents[3]
 SHEETS = (
-    ROOT / "shapewatch" / "tracing" / "style" / "trace.css",
-    ROOT / "book" / "_static" / "card.css",
+    ROOT / "shapewatch/tracing/style/trace.css",
+    ROOT / "book/_static/card.css",
 )
 # What is counted by each size that a formula has.
 SIZE_WORDS = {
@@ -45,7 +45,6 @@ MARKED_NAME = re.compile(r"([^\W\d]\w*)")
 PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
-<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>{name}</title>
@@ -56,12 +55,9 @@ system-ui, sans-serif; line-height: 1.5; background: light-dark(#fff, #14181e);
 color: light-dark(#1f2328, #e6edf3); }}
 {style}
 </style>
-</head>
 <body data-theme>
 <h1>{name}</h1>
 {card}
-</body>
-</html>
 """
 
 
@@ -97,9 +93,9 @@ def card_html(
 
 def size_html(name: str, n: int) -> str:
     """Write a size: its name, and what it counts."""
-    said = SIZE_WORDS.get(name, "")
-    said = said.replace("heads of", "head of") if n == 1 else said
-    what = f" <span>{said}</span>" if said else ""
+    words = SIZE_WORDS.get(name, "")
+    words = words.replace("heads of", "head of") if n == 1 else words
+    what = f" <span>{words}</span>" if words else ""
     return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
 
 
@@ -109,15 +105,14 @@ def parts_html(
     own: Mapping[str, str] | None,
 ) -> str:
     """Write a row for each part; those that `own` has otherwise are marked."""
-    names: Iterable[str] = {**(own or {}), **parts}
     rows = []
-    for name in names:
+    for name in {**(own or {}), **parts}:
         text = escape(parts.get(name, "none"))
-        other = own is not None and own.get(name) != parts.get(name)
-        if other:
-            said = ": ".join(filter(None, ["differs", links.get(name)]))
-            text += f" <small><b>≠</b> {said}</small>"
-        rows.append(row_html(name, text, ' class="other"' * other))
+        differs = own is not None and own.get(name) != parts.get(name)
+        if differs:
+            words = ": ".join(filter(None, ["differs", links.get(name)]))
+            text += f" <small><b>≠</b> {words}</small>"
+        rows.append(row_html(name, text, ' class="other"' * differs))
     return "".join(rows)
 
 
@@ -146,6 +141,6 @@ def letters_html(text: str) -> str:
 
 def page_html(data: Mapping[str, Any]) -> str:
     """Write a page of its own for the card of a model."""
-    name = escape(data.get("name", data["class"]))
     style = "\n".join(sheet.read_text("utf8") for sheet in SHEETS)
+    name = escape(data["class"])
     return PAGE.format(name=name, style=style, card=card_html(data))
