@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+from itertools import product
 from xml.etree import ElementTree
 
 import pytest
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from outputs import figure as in_page
 from PIL import Image
 
+from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import (
     ENGLISH,
     NEPALI,
@@ -34,11 +36,16 @@ from tformer_lite.drawing.surface import picture
 from tformer_lite.drawing.surface.matrix import Matrix
 from tformer_lite.drawing.surface.page import Page
 from tformer_lite.drawing.surface.palette import (
+    AXES,
     DARK,
     EDGE,
     HATCH,
+    HIGHLIGHT,
     INK,
     KINDS,
+    LINES,
+    PAPER,
+    SHADE,
 )
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
@@ -93,6 +100,23 @@ def test_panels_stand_side_by_side_and_are_set_free_in_a_page():
 def test_every_colour_has_its_dark_counterpart(name):
     pairs = dark_counterparts(PICTURES[name]().svg())
     assert pairs[INK[0]] == INK[1]
+
+
+PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
+CELLS = [pair for k in KINDS.values() for pair in k.counterparts().items()]
+# What is written or drawn, and the grounds that it may stand on.
+INKS = {
+    "lines": ([pair for pair, *_ in LINES], [PAPER, PANELS]),
+    "letters": ([INK, *(ink for _, ink in AXES.values())], [PAPER, HIGHLIGHT]),
+    "numbers": ([INK], [*CELLS, SHADE]),
+}
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+@pytest.mark.parametrize("name", INKS)
+def test_it_can_be_read_on_every_ground_in_both_themes(name, theme):
+    for ink, ground in product(*INKS[name]):
+        assert contrast(rgb(ink[theme]), rgb(ground[theme])) >= 4.5
 
 
 @pytest.mark.slow

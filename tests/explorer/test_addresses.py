@@ -4,13 +4,12 @@ to it in the same tab, and back and forward; whatever is written there."""
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.helpers.playing import PLAY, inside, part
+from tests.helpers.playing import IDLE, OWN, PLAY, go, inside, part
 
 pytestmark = pytest.mark.full
 
-OWN = "the hungry dog saw hari."
 STANDS = f"Below stands: {OWN}"
 # An address, what is said of it, and the words that are read below.
 ODD = {
@@ -42,33 +41,17 @@ STATE = """() => ({
 STATE %= READ
 
 
-# A worker that finds nothing out about a planted bug, at once: nobody asks for
-# it here, and the real one would take most of the time.
-IDLE = """window.Worker = class {
-    postMessage(bug) {
-        const none = { bug, lamps: {}, changed: 0, done: 612, all: true };
-        setTimeout(() => this.onmessage({ data: none }));
-    }
-};"""
-
-
 @pytest.fixture(scope="module")
 def reader(reader):
     reader.add_init_script(IDLE)
     return reader
 
 
-def go(page: Page, state: str) -> None:
-    """Follow a link to a state of the page, in the same tab."""
-    page.evaluate("state => { location.hash = state; }", state)
-
-
 @pytest.mark.parametrize("name", ODD)
-def test_whatever_an_address_says_the_page_stands(visit, name):
+def test_whatever_an_address_says_the_page_stands(page, playing, name):
     state, said, read = ODD[name]
-    view = visit(f"{PLAY}#{state}")
-    page = view.page
-    assert view.problems == []
+    go(page, state)
+    assert playing.problems == []
     expect(part(page, "error")).to_contain_text(said)
     assert (STANDS in part(page, "error").inner_text()) == (
         "s=" in state and read == OWN
@@ -82,7 +65,7 @@ def test_whatever_an_address_says_the_page_stands(visit, name):
     page.get_by_label("English sentence").fill("ram saw me.")
     expect(part(page, "error")).to_be_empty()
     assert page.evaluate(READ) == "ram saw me ."
-    assert view.problems == []
+    assert playing.problems == []
 
 
 NO_BUGS = {
@@ -96,8 +79,7 @@ NO_BUGS = {
 }
 
 
-def test_a_bug_that_there_is_not_is_told(visit):
-    page = visit(PLAY).page
+def test_a_bug_that_there_is_not_is_told(page):
     for state, said in NO_BUGS.items():
         go(page, state)
         expect(part(page, "verdict")).to_contain_text(said)
@@ -111,6 +93,7 @@ STATES = [
     "s=you+saw+the+small+dog+there.&head=2",
     "hunt=7",
     "day=2026-11-27",
+    "s=%E0%A4+%zz+%&bug=constructor&step=constructor&head=-1",
     "=",
 ]
 
@@ -135,8 +118,8 @@ def same() -> str:
     return f"JSON.stringify(({STATE})()) === JSON.stringify(wanted)"
 
 
-def test_a_link_to_a_heading_leaves_what_is_seen(visit):
-    page = visit(f"{PLAY}#s=ram+saw+me.&bug=no_positions").page
+def test_a_link_to_a_heading_leaves_what_is_seen(page):
+    go(page, "s=ram+saw+me.&bug=no_positions")
     go(page, "look-inside")
     page.wait_for_timeout(100)
     assert page.evaluate(READ) == "ram saw me ."
@@ -146,8 +129,8 @@ def test_a_link_to_a_heading_leaves_what_is_seen(visit):
     expect(part(page, "bug")).to_have_value("no_positions")
 
 
-def test_an_address_that_is_taken_up_stays_until_the_reader_acts(visit):
-    page = visit(f"{PLAY}#s=ram+saw+me.").page
+def test_an_address_that_is_taken_up_stays_until_the_reader_acts(page):
+    go(page, "s=ram+saw+me.")
     go(page, "s=")
     expect(part(page, "error")).to_contain_text("Type a sentence")
     assert page.url.endswith("#s=")
@@ -155,8 +138,7 @@ def test_an_address_that_is_taken_up_stays_until_the_reader_acts(visit):
     assert "#s=&step=encoder.norm" in page.url
 
 
-def test_after_a_shorter_sentence_a_word_is_chosen(visit):
-    page = visit(PLAY).page
+def test_after_a_shorter_sentence_a_word_is_chosen(page):
     chosen = part(page, "written").locator("[aria-pressed=true] [lang]")
     part(page, "written").get_by_role("button").nth(3).focus()
     expect(chosen).to_have_text("देख्यो")

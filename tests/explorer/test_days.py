@@ -3,20 +3,20 @@ score that the browser keeps if it may, and a line to share."""
 
 import json
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.helpers.browser import SITE, new_reader, served
-from tests.helpers.playing import GIVEN, PLAY, part
+from tests.helpers.playing import GIVEN, IDLE, PLAY, part
 from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 
 MODULES = [ROOT / "book" / "_static" / "days.mjs"]
 NAMES = [bug["name"] for bug in GIVEN["bugs"]]
-TURNS = """([from, many]) =>
-    [...Array(many)].map((_, i) => turn(from + i, many))"""
+TURNS = """(all) => all.map(([from, many]) =>
+    [...Array(many)].map((_, i) => turn(from + i, many)))"""
 TODAY = "2026-11-27"
 full = pytest.mark.full
 
@@ -25,14 +25,15 @@ def asked(ask: str, given=None):
     return answer(MODULES, ask, given)
 
 
-@pytest.mark.parametrize("many", [1, 2, 3, 4, 34, 36, 37, 38, 89, 100])
-def test_whatever_their_number_each_has_its_turn_before_one_has_two(many):
-    assert sorted(asked(TURNS, [20_783, many])) == [*range(many)]
-    assert sorted(asked(TURNS, [0, many])) == [*range(many)]
+def test_whatever_their_number_each_has_its_turn_before_one_has_two():
+    numbers = [1, 2, 3, 4, 34, 36, 37, 38, 89, 100]
+    given = [*product((20_783, 0), numbers)]
+    for (_, many), turns in zip(given, asked(TURNS, given), strict=True):
+        assert sorted(turns) == [*range(many)]
 
 
 def test_those_of_two_days_that_follow_each_other_are_no_neighbours():
-    turns = asked(TURNS, [20_783, len(NAMES)])
+    [turns] = asked(TURNS, [[20_783, len(NAMES)]])
     assert min(abs(a - b) for a, b in pairwise(turns)) > 3
 
 
@@ -44,21 +45,24 @@ def test_a_day_is_a_date_that_there_is():
     assert asked("(dates) => dates.map(dayNumber)", none) == [None] * len(none)
 
 
-@pytest.mark.parametrize(
-    ("days", "said"),  # of November
-    [
-        ({}, "0 of 0 found, 0 days in a row"),
-        ({27: "○●"}, "1 of 1 found, 1 day in a row"),
-        ({26: "●"}, "1 of 1 found, 1 day in a row"),
-        ({25: "●"}, "1 of 1 found, 0 days in a row"),
-        ({26: "●", 27: "◐×"}, "1 of 2 found, 1 day in a row"),
-        ({25: "●", 26: "○●", 24: "×"}, "2 of 3 found, 2 days in a row"),
-    ],
-)
-def test_a_score_counts_what_was_found_and_days_in_a_row(days, said):
-    kept = {f"2026-11-{day}": signs for day, signs in days.items()}
-    ask = "([kept, today]) => score(record(kept), today)"
-    assert asked(ask, [json.dumps(kept), TODAY]) == said
+# The signs of days of November, and what is said of them on the 27th.
+SCORES = [
+    ({}, "0 of 0 found, 0 days in a row"),
+    ({27: "○●"}, "1 of 1 found, 1 day in a row"),
+    ({26: "●"}, "1 of 1 found, 1 day in a row"),
+    ({25: "●"}, "1 of 1 found, 0 days in a row"),
+    ({26: "●", 27: "◐×"}, "1 of 2 found, 1 day in a row"),
+    ({25: "●", 26: "○●", 24: "×"}, "2 of 3 found, 2 days in a row"),
+]
+
+
+def test_a_score_counts_what_was_found_and_days_in_a_row():
+    records = [
+        json.dumps({f"2026-11-{day}": signs for day, signs in days.items()})
+        for days, _ in SCORES
+    ]
+    ask = "([all, today]) => all.map(kept => score(record(kept), today))"
+    assert asked(ask, [records, TODAY]) == [said for _, said in SCORES]
 
 
 def test_what_was_kept_and_is_no_record_is_nothing():
@@ -74,7 +78,7 @@ def days_page(browser, state="", *scripts: str, page=None) -> Page:
         reader.route("**/*", served)
         page = reader.new_page()
         page.clock.set_fixed_time(f"{TODAY}T00:00:01Z")
-        for script in scripts:
+        for script in IDLE, *scripts:
             page.add_init_script(script)
     page.goto("about:blank")
     page.goto(f"{SITE}/{PLAY}{state}")

@@ -1,6 +1,8 @@
 """What a page finds out about a bug, it finds out when somebody asks, beside
 the page's own work, and shows for that bug alone."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -40,16 +42,17 @@ PLANTED = """bug => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def reader(reader):
+    reader.add_init_script(UNDER_ORDERS)
+    return reader
+
+
 @pytest.fixture
-def page(browser):
+def page(page) -> Page:
     """The page to play on, with a worker that waits for the test."""
-    reader = new_reader(browser)
-    page = reader.new_page()
-    page.add_init_script(UNDER_ORDERS)
-    page.goto(f"{HTML.as_uri()}/{PLAY}")
-    page.locator(".waiting").first.wait_for(state="detached")
-    yield page
-    reader.close()
+    page.evaluate("asked.length = 0")
+    return page
 
 
 def plant(page: Page, bug: str) -> list[str]:
@@ -60,7 +63,8 @@ def tell(page: Page, bug: str, **found) -> None:
     page.evaluate("answer", {"bug": bug, **found})
 
 
-def test_nothing_is_asked_before_the_reader_plants_a_bug_or_comes_there(page):
+def test_nothing_is_asked_before_the_reader_plants_a_bug_or_comes_there(visit):
+    page = visit(PLAY).page
     assert page.evaluate("[asked.length, 'worker' in window]") == [0, False]
     part(page, "checks").scroll_into_view_if_needed()
     page.wait_for_function("asked.length")
@@ -85,17 +89,17 @@ def test_a_bug_is_checked_and_counted_until_its_own_answers_come(page):
 
 
 def test_an_answer_that_comes_late_is_kept_for_its_own_bug(page):
-    plant(page, "no_scale")
-    plant(page, "no_causal_mask")
-    tell(page, "no_scale", lamps={"score_scale": "The variance is 4."})
-    tell(page, "no_scale", changed=5, done=612, all=True)
+    plant(page, "norm_squared")
+    plant(page, "norm_over_time")
+    tell(page, "norm_squared", lamps={"score_scale": "The variance is 4."})
+    tell(page, "norm_squared", changed=5, done=612, all=True)
     expect(part(page, "noticed")).to_have_text("Checking …")
     expect(part(page, "count")).to_have_text("Counting …")
-    noticed, said, count, _ = plant(page, "no_scale")
+    noticed, said, count, _ = plant(page, "norm_squared")
     assert noticed == "1 of 13 checks notice something: score scale."
     assert said == "score scale: The variance is 4."
     assert count == "5 of 612 test translations change."
-    assert page.evaluate("asked") == ["no_scale", "no_causal_mask"]
+    assert page.evaluate("asked") == ["norm_squared", "norm_over_time"]
 
 
 def test_a_sentence_and_all_that_follows_from_it_change_together(page):
@@ -123,8 +127,8 @@ def test_without_a_worker_the_page_finds_out_when_it_rests(browser, lacking):
     page.goto(f"{HTML.as_uri()}/{PLAY}#bug=heads_joined_by_view")
     some = "3 of 13 checks notice something"
     expect(part(page, "noticed")).to_contain_text(some, timeout=SLOWLY)
-    count = part(page, "count")
-    expect(count).to_contain_text("72 of 72", timeout=SLOWLY)
+    all_of_them = re.compile(r"(\d+) of \1 test translations change so far")
+    expect(part(page, "count")).to_have_text(all_of_them, timeout=SLOWLY)
     assert errors == []
     reader.close()
 

@@ -8,12 +8,21 @@ from playwright.sync_api import Locator, Page
 from explorer.scripts import FOLDER
 from tformer_lite import Batch, english_nepali, lay_out, trained_translator
 
-PLAY = "book/play.html"
+PLAY, OWN = "book/play.html", "the hungry dog saw hari."
 GIVEN = json.loads(weights.WEIGHTS_FILE.read_text("utf8"))
 NAMES = "tensor parameters parts model bugs translate sums steps"
 MODULES = [FOLDER / f"{name}.mjs" for name in NAMES.split()]
 MADE = """(given, changed) => new Translator(
   parameters(given.shapes, given.numbers), given, changed)"""
+
+# A worker that finds nothing out about a planted bug, at once: the real one
+# would take most of the time of a test that does not ask for it.
+IDLE = """window.Worker = class {
+    postMessage(bug) {
+        const none = { bug, lamps: {}, changed: 0, done: 612, all: true };
+        setTimeout(() => this.onmessage({ data: none }));
+    }
+};"""
 
 
 def first_rows(part: str, count: int) -> Batch:
@@ -30,3 +39,14 @@ def part(page: Page, name: str) -> Locator:
 def inside(page: Page, name: str) -> Locator:
     """A part of the panel that shows all steps."""
     return page.locator(f'#inside [data-part="{name}"]')
+
+
+def go(page: Page, state: str) -> None:
+    """Follow a link to a state of the page, in the same tab."""
+    page.evaluate(
+        """async state => {
+            location.hash = state;
+            await new Promise(followed => setTimeout(followed));
+        }""",
+        state,
+    )
