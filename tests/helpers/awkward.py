@@ -139,25 +139,10 @@ class Merges(Around):
         return x if self.merged else x + x @ self.delta.T
 
 
-def shared():
-    layer = nn.Linear(C, C)
-    return nn.Sequential(embedding(), layer, layer)
-
-
 def tied():
     model = nn.Sequential(embedding(), nn.Linear(C, C), nn.Linear(C, V))
     model[2].weight = model[0].weight
     return model
-
-
-def one_memory():
-    model = nn.Sequential(embedding(), nn.Linear(C, C), nn.Linear(C, C))
-    model[2].weight.data = model[1].weight.data
-    return model
-
-
-def normed(norm):
-    return lambda: nn.Sequential(embedding(), norm(nn.Linear(C, C)))
 
 
 class Norm(Around):
@@ -169,10 +154,6 @@ class Norm(Around):
 
     def between(self, x):
         return self.norm(x.mT).mT
-
-
-def lazy():
-    return nn.Sequential(embedding(), nn.LazyLinear(C))
 
 
 def closed():
@@ -197,14 +178,11 @@ AWKWARD = {
     "writes": Writes,
     "changes": Changes,
     "merges": Merges,
-    "shared": shared,
     "tied": tied,
-    "one memory": one_memory,
     "max_norm": lambda: nn.Sequential(embedding(max_norm=0.1)),
-    "weight norm": normed(parametrizations.weight_norm),
-    "spectral norm": normed(parametrizations.spectral_norm),
-    "old spectral norm": normed(nn.utils.spectral_norm),
-    "orthogonal": normed(parametrizations.orthogonal),
+    "spectral norm": lambda: nn.Sequential(
+        embedding(), parametrizations.spectral_norm(nn.Linear(C, C))
+    ),
     "batch norm": Norm,
-    "lazy": lazy,
+    "lazy": lambda: nn.Sequential(embedding(), nn.LazyLinear(C)),
 }

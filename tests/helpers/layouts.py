@@ -133,6 +133,13 @@ def written_over(q, k, v, mask):
 
 
 @heads_first
+def written_into(q, k, v, mask):
+    scores = q @ k.mT / root(q)
+    scores[:, :, ~mask] = -math.inf
+    return scores.softmax(-1) @ v
+
+
+@heads_first
 def multiplied_mask(q, k, v, mask):
     """As GPT (2018) has it."""
     b = mask.float()
