@@ -8,7 +8,6 @@ there it is a failure that one is missing.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 
 import pytest
@@ -20,6 +19,7 @@ from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
 from shapewatch.tracing.record.recorder import Step
 from tests.helpers.foreign import ELSEWHERE, KIND_OF, ZOO, Foreign, Sizes
 from tests.helpers.sums import named_size
+from tests.helpers.witness import differences, witnessed
 from tformer_lite import report
 
 # Other libraries warn of what is theirs.
@@ -152,32 +152,6 @@ def share_proved(seen: Trace) -> float:
     return sum(axis.proof == "proved" for axis in axes) / len(axes)
 
 
-@contextmanager
-def left_alone(model, inputs):
-    """See that nothing of a model or of its inputs is changed."""
-    before = state(model), to_the_bit(inputs)
-    parameters = dict(model.named_parameters(remove_duplicate=False))
-    yield
-    assert (state(model), to_the_bit(inputs)) == before
-    after = dict(model.named_parameters(remove_duplicate=False))
-    assert all(after[name] is x for name, x in parameters.items())
-    assert all(x.grad is None for x in after.values())
-
-
-def state(model):
-    """What a model has: its tensors to the last bit, its modes, its hooks."""
-    tensors = [*model.parameters(), *model.buffers()]
-    modules = [
-        (name, x.training, len(x._forward_hooks), len(x._forward_pre_hooks))
-        for name, x in model.named_modules(remove_duplicate=False)
-    ]
-    return (
-        [*model.state_dict()],
-        to_the_bit([x.detach() for x in tensors]),
-        modules,
-    )
-
-
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_is_installed(library):
     if not find_spec(library):
@@ -191,8 +165,10 @@ def test_a_traced_model_gives_what_it_gives_untraced(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
     with torch.no_grad():
         before = to_the_bit(ours(*inputs))
-        with left_alone(ours, inputs):
-            during = to_the_bit(trace(ours, *inputs, axes=model.axes).result)
+        around = witnessed(ours), to_the_bit(inputs)
+        during = to_the_bit(trace(ours, *inputs, axes=model.axes).result)
+        assert differences(around[0], witnessed(ours)) == []
+        assert to_the_bit(inputs) == around[1]
         after = to_the_bit(ours(*inputs))
     assert before
     assert before == during == after
@@ -216,8 +192,10 @@ def test_no_proved_name_is_wrong_at_sizes_that_no_probe_used(model, nth):
 def test_the_checks_find_what_is_expected_and_nothing_else(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
     ours(*inputs)  # some write tables down when they first run
-    with left_alone(ours, inputs):
-        found = report(ours, *inputs, pad=model.pad, causal=model.causal)
+    around = witnessed(ours), to_the_bit(inputs)
+    found = report(ours, *inputs, pad=model.pad, causal=model.causal)
+    assert differences(around[0], witnessed(ours)) == []
+    assert to_the_bit(inputs) == around[1]
     unusual = [f.name for f in found.findings if f.level == "unusual"]
     assert sorted(found.broken) == sorted(model.broken), found
     assert sorted(unusual) == sorted(model.unusual), found
