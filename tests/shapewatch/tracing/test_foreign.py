@@ -13,6 +13,7 @@ from importlib.util import find_spec
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from shapewatch.tracing import Axis, Trace, trace
 from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
@@ -47,21 +48,10 @@ WAYS = "axes", "build"
 Wrong = tuple[str, int, int, str]
 
 
-def all_tensors(result: object) -> list[Tensor]:
-    """The tensors in what a model gives, in order."""
-    if isinstance(result, Tensor):
-        return [result]
-    if isinstance(result, dict):
-        result = list(result.values())
-    if not isinstance(result, (tuple, list)):
-        return []
-    return [tensor for part in result for tensor in all_tensors(part)]
-
-
 def to_the_bit(result: object) -> list[tuple]:
-    """What a model gives, to the last bit: NaN is itself."""
-    found = all_tensors(result)
-    return [(x.dtype, *x.shape, x.numpy().tobytes()) for x in found]
+    """The tensors in what a model gives, to the last bit: NaN is itself."""
+    tensors = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+    return [(x.dtype, *x.shape, x.numpy().tobytes()) for x in tensors]
 
 
 def named_trace(model: Foreign, mode: str) -> Trace:
@@ -142,14 +132,11 @@ def wrong_names(seen: Trace, there: Trace, sizes: Sizes) -> list[Wrong]:
 
 def share_proved(seen: Trace) -> float:
     """Which part of all axes is proved."""
-    axes = [
-        axis
-        for sides in seen.axes
-        for shapes in sides
-        for shape in shapes
-        for axis in shape
+    shapes = [
+        shape for reads, makes in seen.axes for shape in (*reads, *makes)
     ]
-    return sum(axis.proof == "proved" for axis in axes) / len(axes)
+    proofs = [axis.proof for shape in shapes for axis in shape]
+    return proofs.count("proved") / len(proofs)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
