@@ -139,9 +139,20 @@ class Merges(Around):
         return x if self.merged else x + x @ self.delta.T
 
 
+def shared():
+    layer = nn.Linear(C, C)
+    return nn.Sequential(embedding(), layer, layer)
+
+
 def tied():
     model = nn.Sequential(embedding(), nn.Linear(C, C), nn.Linear(C, V))
     model[2].weight = model[0].weight
+    return model
+
+
+def one_memory():
+    model = nn.Sequential(embedding(), nn.Linear(C, C), nn.Linear(C, C))
+    model[2].weight.data = model[1].weight.data
     return model
 
 
@@ -178,7 +189,9 @@ AWKWARD = {
     "writes": Writes,
     "changes": Changes,
     "merges": Merges,
+    "shared": shared,
     "tied": tied,
+    "one memory": one_memory,
     "max_norm": lambda: nn.Sequential(embedding(max_norm=0.1)),
     "spectral norm": lambda: nn.Sequential(
         embedding(), parametrizations.spectral_norm(nn.Linear(C, C))
