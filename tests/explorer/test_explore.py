@@ -75,7 +75,7 @@ def test_all_numbers_of_a_run_are_written_and_explained(example):
 
 
 # The factors of these are not found: joined or flat, or the other way round.
-UNTOLD = {"einsum_with_keys_first", "flat_rows", "heads_in_a_stack"}
+UNTOLD = {"heads_in_a_stack"}
 
 
 @pytest.mark.slow

@@ -156,10 +156,6 @@ def one_memory():
     return model
 
 
-def normed(norm):
-    return lambda: nn.Sequential(embedding(), norm(nn.Linear(C, C)))
-
-
 class Norm(Around):
     """Running statistics, by default in training."""
 
@@ -169,10 +165,6 @@ class Norm(Around):
 
     def between(self, x):
         return self.norm(x.mT).mT
-
-
-def lazy():
-    return nn.Sequential(embedding(), nn.LazyLinear(C))
 
 
 def closed():
@@ -201,10 +193,9 @@ AWKWARD = {
     "tied": tied,
     "one memory": one_memory,
     "max_norm": lambda: nn.Sequential(embedding(max_norm=0.1)),
-    "weight norm": normed(parametrizations.weight_norm),
-    "spectral norm": normed(parametrizations.spectral_norm),
-    "old spectral norm": normed(nn.utils.spectral_norm),
-    "orthogonal": normed(parametrizations.orthogonal),
+    "spectral norm": lambda: nn.Sequential(
+        embedding(), parametrizations.spectral_norm(nn.Linear(C, C))
+    ),
     "batch norm": Norm,
-    "lazy": lazy,
+    "lazy": lambda: nn.Sequential(embedding(), nn.LazyLinear(C)),
 }

@@ -71,37 +71,16 @@ def fairseq(q, k, v, mask):
 def baddbmm(q, k, v, mask):
     bias = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
     bias = bias.expand(len(q), -1, -1)
-    return torch.baddbmm(bias, q / root(q), k.mT).softmax(-1).bmm(v)
-
-
-@heads_flat
-def baddbmm_with_alpha(q, k, v, mask):
-    bias = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
-    bias = bias.expand(len(q), -1, -1)
     scores = torch.baddbmm(bias, q, k.mT, beta=1.0, alpha=1 / root(q))
     rows, t, s = scores.shape
     weights = scores.view(rows // 3, 3, t, s).softmax(-1)
     return weights.view(rows, t, s) @ v
 
 
-@heads_flat
-def baddbmm_by_name(q, k, v, mask):
-    bias = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
-    bias = bias.expand(len(q), -1, -1)
-    keys = {"batch1": q, "batch2": k.mT, "alpha": 1 / root(q)}
-    return bias.baddbmm(**keys).softmax(-1) @ v
-
-
 def einsum(q, k, v, mask):
     scores = torch.einsum("bthd,bshd->bhts", q, k) / root(q)
     weights = torch.where(mask, scores, -math.inf).softmax(-1)
     return torch.einsum("bhts,bshd->bthd", weights, v)
-
-
-def einsum_with_keys_first(q, k, v, mask):
-    scores = torch.einsum("bshd,bthd->bsth", k, q / root(q))
-    scores = scores.masked_fill(~mask.T[None, :, :, None], -math.inf)
-    return torch.einsum("bsth,bshd->bthd", scores.softmax(1), v)
 
 
 def einsum_with_dots(q, k, v, mask):
@@ -132,19 +111,6 @@ def transposed_to_the_end(q, k, v, mask):
 
 
 @heads_first
-def masked_and_then_transposed(q, k, v, mask):
-    scores = (k @ q.mT).masked_fill(~mask.T, -math.inf) / root(q)
-    return softmax(scores.permute(0, 1, 3, 2), dim=-1) @ v
-
-
-@heads_first
-def flat_rows(q, k, v, mask):
-    scores = (q @ k.mT / root(q)).masked_fill(~mask, -math.inf)
-    shape = scores.shape
-    return scores.flatten(0, 2).softmax(1).unflatten(0, shape[:3]) @ v
-
-
-@heads_first
 def scaled_after_the_mask(q, k, v, mask):
     scores = (q @ k.mT).masked_fill(~mask, -1e9) / root(q)
     return scores.softmax(-1) @ v
@@ -164,6 +130,13 @@ def written_over(q, k, v, mask):
     scores /= root(q)
     scores.masked_fill_(~mask, -math.inf)
     return nn.Softmax(dim=-1)(scores) @ v
+
+
+@heads_first
+def written_into(q, k, v, mask):
+    scores = q @ k.mT / root(q)
+    scores[:, :, ~mask] = -math.inf
+    return scores.softmax(-1) @ v
 
 
 @heads_first
@@ -199,12 +172,6 @@ def powers_masked(q, k, v, mask):
 def logarithms(q, k, v, mask):
     scores = (q @ k.mT / root(q)).masked_fill(~mask, -math.inf)
     return torch.log_softmax(scores, -1).exp() @ v
-
-
-@heads_first
-def logsumexp(q, k, v, mask):
-    scores = (q @ k.mT / root(q)).masked_fill(~mask, -math.inf)
-    return (scores - scores.logsumexp(-1, keepdim=True)).exp() @ v
 
 
 @heads_first

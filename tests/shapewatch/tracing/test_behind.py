@@ -76,28 +76,17 @@ def inner(ids):
     return torch.cat([WRITER(row[None]) for row in ids])
 
 
-def down(ids, n=2):
-    return down(ids, n - 1) if n else WRITER(ids)
-
-
 OUTSIDE = {"(outside every module)"}
 WAYS = {
     "a method": (WRITER.generate, (IDS,), PATHS),
-    "partials": (partial(partial(WRITER.generate), IDS), (), PATHS),
     "a lambda": (lambda ids: WRITER(ids) + 1, (IDS,), PATHS | OUTSIDE),
     "a partial's input": (partial(rewrite, WRITER), (IDS,), PATHS | OUTSIDE),
     "an object's method": (Service(WRITER).answer, (IDS,), PATHS),
     "a name": (by_global_name, (IDS,), PATHS | OUTSIDE),
-    "itself": (down, (IDS,), PATHS),
-    "its partial": (
+    "a decorated partial": (
         partial(torch.inference_mode()(WRITER.embedded), scale=2.0),
         (IDS,),
         {"embed", "layers.0", "(Writer)"},
-    ),
-    "in a function": (
-        lambda ids: torch.no_grad()(WRITER.forward)(ids),
-        (IDS,),
-        PATHS - {"(Writer)"} | OUTSIDE,
     ),
     "decorated": (shouted(by_global_name), (IDS,), PATHS | OUTSIDE),
 }

@@ -21,32 +21,29 @@ def test_source_003_takes_9_557_606_400_multiply_adds_and_twice_the_flops():
     assert whole.parameters == 44_312_696
 
 
-def test_scaled_dot_product_attention_is_two_products():
-    q, k = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 7, 4)
-    whole = flops(scaled_dot_product_attention, q, k, k)[""]
-    assert whole.flops == 2 * (2 * 2 * 3 * 5 * 7 * 4)
-    assert whole.kind == "scaled_dot_product_attention"
+Q, K = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 7, 4)
+MATRIX, VECTOR, X = torch.randn(3, 4), torch.randn(4), torch.randn(6, 2, 4)
+GATE = 2 * 6 * 2 * 2 * 5 * ((4 + 5) + (2 * 5 + 5))
+BY_HAND = {
+    "attention": (
+        scaled_dot_product_attention,
+        [Q, K, K],
+        2 * (2 * 2 * 3 * 5 * 7 * 4),
+    ),
+    "matrix and vector": (torch.matmul, [MATRIX, VECTOR], 2 * 3 * 4),
+    "vectors": (torch.matmul, [VECTOR, VECTOR], 2 * 4),
+    "each with each": (torch.mul, [MATRIX, VECTOR], 0),
+    "LSTM": (nn.LSTM(4, 5, 2, bidirectional=True), [X], 4 * GATE),
+    "GRU": (nn.GRU(4, 5, 2, bidirectional=True), [X], 3 * GATE),
+}
 
 
-@pytest.mark.parametrize(
-    ("product", "by_hand"),
-    [
-        (lambda m, v: m @ v, 2 * 3 * 4),
-        (lambda m, v: v @ v, 2 * 4),
-        (lambda m, v: torch.addmv(m[:, 0], m, v), 2 * 3 * 4),
-        (lambda m, v: m * v, 0),
-    ],
-)
-def test_products_with_a_vector_are_counted(product, by_hand):
-    count = flops(product, torch.randn(3, 4), torch.randn(4))[""]
-    assert count.flops == by_hand
-
-
-@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3)])
-def test_recurrent_layers_are_counted(kind, gates):
-    layer, x = kind(4, 5, 2, bidirectional=True), torch.randn(6, 2, 4)
-    by_hand = 2 * 6 * 2 * 2 * gates * 5 * ((4 + 5) + (2 * 5 + 5))
-    assert flops(layer, x)[""].flops == by_hand
+@pytest.mark.parametrize("name", BY_HAND)
+def test_products_are_counted_as_by_hand(name):
+    model, inputs, by_hand = BY_HAND[name]
+    whole = flops(model, *inputs)[""]
+    assert whole.flops == by_hand
+    assert whole.kind == getattr(model, "__name__", name)
 
 
 def test_layer_10_is_not_counted_within_layer_1():

@@ -8,18 +8,19 @@ there it is a failure that one is missing.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from shapewatch.tracing import Axis, Trace, trace
 from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
 from shapewatch.tracing.record.recorder import Step
 from tests.helpers.foreign import ELSEWHERE, KIND_OF, ZOO, Foreign, Sizes
 from tests.helpers.sums import named_size
+from tests.helpers.witness import differences, witnessed
 from tformer_lite import report
 
 # Other libraries warn of what is theirs.
@@ -47,21 +48,10 @@ WAYS = "axes", "build"
 Wrong = tuple[str, int, int, str]
 
 
-def all_tensors(result: object) -> list[Tensor]:
-    """The tensors in what a model gives, in order."""
-    if isinstance(result, Tensor):
-        return [result]
-    if isinstance(result, dict):
-        result = list(result.values())
-    if not isinstance(result, (tuple, list)):
-        return []
-    return [tensor for part in result for tensor in all_tensors(part)]
-
-
 def to_the_bit(result: object) -> list[tuple]:
-    """What a model gives, to the last bit: NaN is itself."""
-    found = all_tensors(result)
-    return [(x.dtype, *x.shape, x.numpy().tobytes()) for x in found]
+    """The tensors in what a model gives, to the last bit: NaN is itself."""
+    tensors = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+    return [(x.dtype, *x.shape, x.numpy().tobytes()) for x in tensors]
 
 
 def named_trace(model: Foreign, mode: str) -> Trace:
@@ -142,40 +132,11 @@ def wrong_names(seen: Trace, there: Trace, sizes: Sizes) -> list[Wrong]:
 
 def share_proved(seen: Trace) -> float:
     """Which part of all axes is proved."""
-    axes = [
-        axis
-        for sides in seen.axes
-        for shapes in sides
-        for shape in shapes
-        for axis in shape
+    shapes = [
+        shape for reads, makes in seen.axes for shape in (*reads, *makes)
     ]
-    return sum(axis.proof == "proved" for axis in axes) / len(axes)
-
-
-@contextmanager
-def left_alone(model, inputs):
-    """See that nothing of a model or of its inputs is changed."""
-    before = state(model), to_the_bit(inputs)
-    parameters = dict(model.named_parameters(remove_duplicate=False))
-    yield
-    assert (state(model), to_the_bit(inputs)) == before
-    after = dict(model.named_parameters(remove_duplicate=False))
-    assert all(after[name] is x for name, x in parameters.items())
-    assert all(x.grad is None for x in after.values())
-
-
-def state(model):
-    """What a model has: its tensors to the last bit, its modes, its hooks."""
-    tensors = [*model.parameters(), *model.buffers()]
-    modules = [
-        (name, x.training, len(x._forward_hooks), len(x._forward_pre_hooks))
-        for name, x in model.named_modules(remove_duplicate=False)
-    ]
-    return (
-        [*model.state_dict()],
-        to_the_bit([x.detach() for x in tensors]),
-        modules,
-    )
+    proofs = [axis.proof for shape in shapes for axis in shape]
+    return proofs.count("proved") / len(proofs)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -191,8 +152,10 @@ def test_a_traced_model_gives_what_it_gives_untraced(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
     with torch.no_grad():
         before = to_the_bit(ours(*inputs))
-        with left_alone(ours, inputs):
-            during = to_the_bit(trace(ours, *inputs, axes=model.axes).result)
+        around = witnessed(ours), to_the_bit(inputs)
+        during = to_the_bit(trace(ours, *inputs, axes=model.axes).result)
+        assert differences(around[0], witnessed(ours)) == []
+        assert to_the_bit(inputs) == around[1]
         after = to_the_bit(ours(*inputs))
     assert before
     assert before == during == after
@@ -216,8 +179,10 @@ def test_no_proved_name_is_wrong_at_sizes_that_no_probe_used(model, nth):
 def test_the_checks_find_what_is_expected_and_nothing_else(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
     ours(*inputs)  # some write tables down when they first run
-    with left_alone(ours, inputs):
-        found = report(ours, *inputs, pad=model.pad, causal=model.causal)
+    around = witnessed(ours), to_the_bit(inputs)
+    found = report(ours, *inputs, pad=model.pad, causal=model.causal)
+    assert differences(around[0], witnessed(ours)) == []
+    assert to_the_bit(inputs) == around[1]
     unusual = [f.name for f in found.findings if f.level == "unusual"]
     assert sorted(found.broken) == sorted(model.broken), found
     assert sorted(unusual) == sorted(model.unusual), found

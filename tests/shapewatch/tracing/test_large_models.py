@@ -129,19 +129,3 @@ def test_a_large_model_is_left_as_one_run_leaves_it(kind):
         assert torch.equal(ours, theirs)
     assert not any(table(n).is_meta for n in range(1, 50))
     assert torch.equal(model(IDS), other(IDS))
-
-
-class Turning(Large):
-    """It turns what a layer makes, in place: the next makes it anew."""
-
-    def end(self, x):
-        for layer in self.layers:
-            y = layer(x[:, 1:])
-            y.transpose_(0, 1)
-        return y
-
-
-def test_what_is_looked_up_is_as_it_was_made():
-    seen, _ = trace(Turning(), IDS, axes="B T"), kinds()
-    turned = [row for row in seen.calls().rows if "transpose_" in row.call]
-    assert [row.makes for row in turned] == [f"(T-2, B, {WIDTH})"] * 3

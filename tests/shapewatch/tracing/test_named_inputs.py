@@ -2,8 +2,7 @@
 the sizes of those."""
 
 import re
-from collections import UserDict, namedtuple
-from dataclasses import dataclass, field
+from collections import UserDict
 
 import pytest
 import torch
@@ -39,15 +38,13 @@ class Reader(nn.Module):
 
 
 def parts(past):
-    if past is None or isinstance(past, int | str):
-        return []
     if isinstance(past, torch.Tensor):
         return [past]
     if isinstance(past, dict | UserDict):
         return [x for y in past.values() for x in parts(y)]
     if isinstance(past, list | tuple):
         return [x for y in past for x in parts(y)]
-    return parts(vars(past))
+    return parts(vars(past)) if isinstance(past, Cache) else []
 
 
 def last(seen):
@@ -58,25 +55,22 @@ def last(seen):
 MODEL = Reader()
 
 
-def test_keyword_inputs_are_resized_like_the_others():
-    axes = {"input_ids": "B T", "attention_mask": "B T"}
-    named = {"dims": DIMS, "axes": axes}
-    assert last(trace(MODEL, IDS, MASK, **named)) == "(B, T, 4)"
-    assert last(trace(MODEL, IDS, attention_mask=MASK, **named)) == "(B, T, 4)"
-    seen = trace(MODEL, input_ids=IDS, attention_mask=MASK, **named)
-    assert last(seen) == "(B, T, 4)"
+@pytest.mark.parametrize(
+    ("inputs", "named", "axes"),
+    [
+        ((IDS, MASK), {}, {"input_ids": "B T", "attention_mask": "B T"}),
+        ((IDS,), {"attention_mask": MASK}, ["B T", "B T"]),
+        ((), {"input_ids": IDS, "attention_mask": MASK}, ["B T", "B T"]),
+        ((IDS,), {}, "B T"),
+        ((), {"input_ids": IDS}, "B T"),
+    ],
+    ids=["by place", "second by name", "by name", "alone", "alone by name"],
+)
+def test_keyword_inputs_are_resized_like_the_others(inputs, named, axes):
+    assert last(trace(MODEL, *inputs, axes=axes, **named)) == "(B, T, 4)"
 
 
-Two = namedtuple("Two", "key value")
-
-
-@dataclass
 class Cache:
-    key: torch.Tensor
-    more: list = field(default_factory=list)
-
-
-class Plain:
     def __init__(self, key):
         self.key, self.name = key, "of no class of ours"
 
@@ -88,22 +82,18 @@ NESTED = {
     "a path of numbers": ((None, [PAST]), {"past.1.0": "B P _"}),
     "numbers as keys": ({0: {"k": PAST}}, {"past": {0: {"k": "B P _"}}}),
     "a gap": ((1, [PAST]), {"past": [None, ["B P _"]]}),
-    "a named tuple": (Two(PAST, 1), {"past": {"key": "B P _"}}),
-    "a dataclass": (Cache(PAST), {"past.key": "B P _"}),
-    "an object": (Plain([PAST]), {"past": {"key": ["B P _"]}}),
+    "an object": (Cache([PAST]), {"past": {"key": ["B P _"]}}),
     "a user's": (UserDict(k=PAST), {"past": {"k": "B P _"}}),
     "one tensor twice": ([PAST, PAST], {"past.1": "B P _"}),
-}  # fmt: skip
+}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("keyword", [False, True])
 @pytest.mark.parametrize("name", NESTED)
 def test_nested_inputs_are_named_by_structure_or_by_path(name, keyword):
     past, axes = NESTED[name]
     axes = {"input_ids": "B T", **axes}
-    known = parts(past)
-    before = [(id(x), bits(x)) for x in known]
+    before = [(id(x), bits(x)) for x in parts(past)]
     if keyword:
         seen = trace(MODEL, IDS, past=past, dims=DIMS, axes=axes)
     else:
@@ -124,23 +114,17 @@ GIVEN = "It is given input_ids (2, 6), past.k.0 (2, 3, 4)."
         ({"past.k": {"0": 3}}, "axes: past.k.0 is 3. Write the names"),
         ({"past.k.0": "B P"}, "axes 'B P' name 2 axes, and the input (2, 3"),
         (["B T", "B P D", "B"], GIVEN),
+        ([], "There are 1"),
         ([["B", "T"]], "axes=[['B', 'T']]: Write the names"),
     ],
 )
 def test_errors_say_what_there_is(axes, said):
-    past = {"k": [PAST]}
     with pytest.raises(ValueError, match=re.escape(said)):
-        trace(MODEL, IDS, past=past, dims=DIMS, axes=axes)
-
-
-def test_one_tensor_has_one_name_for_each_axis():
-    axes = {"past.0": "B P D", "past.1": "B T D"}
-    with pytest.raises(ValueError, match="past.1.*other names elsewhere"):
-        trace(MODEL, IDS, past=[PAST, PAST], dims=DIMS, axes=axes)
+        trace(MODEL, IDS, past={"k": [PAST]}, axes=axes)
 
 
 def test_inputs_that_hold_themselves_are_walked_once():
-    past = Plain(PAST)
+    past = Cache(PAST)
     past.own = past
     axes = {"input_ids": "B T", "past.key": "B P _"}
     model = Reader()
@@ -148,15 +132,6 @@ def test_inputs_that_hold_themselves_are_walked_once():
         [past.key, model.embed(input_ids)], 1
     )
     assert last(trace(model, IDS, past, dims=DIMS, axes=axes)) == "(B, P+T, 4)"
-
-
-def test_a_size_that_contradicts_the_input_is_refused():
-    says = (
-        r"dims say T=9, and T of axes 'B T' has size 6 in input_ids \(2, 6\)"
-    )
-    for axes in ({"input_ids": "B T"}, ["B T"]):
-        with pytest.raises(ValueError, match=says):
-            trace(MODEL, IDS, dims={"B": 2, "T": 9}, axes=axes)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +149,6 @@ def test_sizes_follow_from_the_inputs(axes, dims, sizes):
     assert seen.sizes[0] == sizes | extra
 
 
-def test_one_string_names_one_tensor_wherever_it_is():
-    for inputs, named in [((IDS,), {}), ((), {"input_ids": IDS})]:
-        seen = trace(MODEL, *inputs, axes="B T", **named)
-        assert last(seen) == "(B, T, 4)"
-
-
 def test_equal_sizes_of_two_names_are_told_apart():
     q, k = torch.ones(2, 8, 4), torch.ones(2, 8, 4)
     seen = trace(lambda q, k: q @ k.mT, q, k, axes=["B T _", "B S _"])
@@ -189,15 +158,24 @@ def test_equal_sizes_of_two_names_are_told_apart():
 @pytest.mark.parametrize(
     ("axes", "dims", "said"),
     [
-        (["B T", "B T _"], {}, r"input_ids \(2, 6\) says T=6, and T of axes"),
-        (["B T", "B T _"], {}, r"'B T _' has size 3 in past \(2, 3, 4\)"),
+        (["B T", "B T _"], {}, "input_ids (2, 6) says T=6, and T of axes"),
+        (["B T", "B T _"], {}, "'B T _' has size 3 in past (2, 3, 4)"),
+        ({"input_ids": "B T", "past": "B T _"}, {}, "says T=6, and T of axes"),
+        (["B T", None], {"T": 9}, "dims say T=9, and T of axes 'B T' has "),
+        (["B T", None], {"T": 9}, "has size 6 in input_ids (2, 6)"),
         (["B T", "B S 5"], {}, "axes say 5=5, and 5 of axes 'B S 5' has size"),
         (["B T", "B S C"], {"C": "2*H", "H": 3}, "dims say C=6, and C of"),
     ],
 )
 def test_a_name_of_two_sizes_is_refused(axes, dims, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         trace(MODEL, IDS, past=PAST, axes=axes, dims=dims)
+
+
+def test_one_tensor_has_one_name_for_each_axis():
+    axes = {"past.0": "B P D", "past.1": "B T D"}
+    with pytest.raises(ValueError, match="past.1.*other names elsewhere"):
+        trace(MODEL, IDS, past=[PAST, PAST], axes=axes)
 
 
 @pytest.mark.parametrize(
@@ -251,43 +229,36 @@ def test_a_size_that_no_tensor_has_is_noted_where_names_go_by_size():
 # --- the sizes of probes -------------------------------------------------
 
 
-def test_a_negative_size_is_refused_and_none_is_a_size():
-    for dims in ({"B": 2, "T": -3}, {"T": -3, "S": "T+9"}):
-        with pytest.raises(ValueError, match="dims: T is -3. A size is 0 or"):
-            run_sizes(dims)
-    assert run_sizes({"T": 0, "S": "T-1"}) == {"T": 0, "S": -1}
-
-
 def test_dimensions_are_written_with_whole_numbers_signs_and_parentheses():
     given = {"H": 3, "C": "(H + 5) // 2*7", "F": "-H*-(C - 1)"}
     assert run_sizes(given) == {"H": 3, "C": 28, "F": 81}
+    assert run_sizes({"T": 0, "S": "T-1"}) == {"T": 0, "S": -1}
 
 
-@pytest.mark.parametrize(
-    "text", ["H/2", "H**2", "1.5*H", "abs(H)", "H.real", "(H, H)", "'H'*H"]
-)
-def test_nothing_else_is_worked_out(text):
-    with pytest.raises(
-        ValueError, match=r"whole numbers, with \+ - \* // and"
-    ):
-        run_sizes({"C": text, "H": 4})
+WHOLE = "whole numbers, with + - * // and"
 
 
 @pytest.mark.parametrize(
     ("dims", "said"),
     [
-        ({"C": "H*D", "H": 3}, "'C': 'H\\*D'.*Known are H"),
+        *(({"C": text, "H": 4}, WHOLE) for text in ("H/2", "H**2", "1.5*H")),
+        *(({"C": text, "H": 4}, WHOLE) for text in ("abs(H)", "H.real")),
+        ({"C": "H*D", "H": 3}, "'C': 'H*D'"),
+        ({"C": "H*D", "H": 3}, "Known are H"),
         ({"C": "F", "F": "C", "B": 2}, "'C': 'F', 'F': 'C'"),
-        ({"C": "C + 1"}, "'C': 'C \\+ 1'.*Known are none"),
-        ({"C": "H*"}, "C is 'H\\*'"),
+        ({"C": "C + 1"}, "'C': 'C + 1'"),
+        ({"C": "C + 1"}, "Known are none"),
+        ({"C": "H*"}, "C is 'H*'"),
         ({"C": 1.5}, "C is 1.5"),
         ({"C": None}, "C is None"),
+        ({"B": 2, "T": -3}, "dims: T is -3. A size is 0 or"),
+        ({"T": -3, "S": "T+9"}, "dims: T is -3. A size is 0 or"),
     ],
 )
-def test_unknown_and_circular_names_are_named(dims, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_dimension_that_cannot_be_worked_out_is_refused(dims, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         run_sizes(dims)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         trace(nn.Identity(), torch.ones(2), dims=dims)
 
 
@@ -319,22 +290,6 @@ def test_inputs_are_resized_with_values_that_they_have():
     assert shorter.shape == (5, 3, 4)
     assert shorter.dtype == x.dtype
     assert option is None
-
-
-@pytest.mark.parametrize(
-    ("axes", "said"),
-    [
-        (["B"], r"axes 'B' name 1 axes, and the input \(2, 3\) has 2"),
-        (["B S T"], "name 3 axes"),
-        ([], "There are 1"),
-        (["B S", "B T"], "There are 1"),
-        ("B", r"axes 'B' name 1 axes, and the input \(2, 3\) has 2"),
-    ],
-)
-def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
-    call = model_call(torch.add, (torch.ones(2, 3), 7), {})
-    with pytest.raises(ValueError, match=said):
-        resized_call(call, axes, {"B": 2})
 
 
 def shrinking(x):

@@ -26,11 +26,11 @@ def test_cross_attention_tells_t_from_s_though_both_are_8(seen):
 
 
 def test_every_axis_is_proved_and_sizes_are_the_measured_ones(seen):
-    for step, sides in zip(seen.steps, seen.axes):
-        for marks, side in zip((step.reads, step.makes), sides):
-            for mark, axes in zip(marks, side, strict=True):
-                assert tuple(axis.size for axis in axes) == mark.shape
-                assert {axis.proof for axis in axes} <= {"proved"}
+    for step, (reads, makes) in zip(seen.steps, seen.axes, strict=True):
+        marks, shapes = [*step.reads, *step.makes], [*reads, *makes]
+        for mark, axes in zip(marks, shapes, strict=True):
+            assert tuple(axis.size for axis in axes) == mark.shape
+            assert {axis.proof for axis in axes} <= {"proved"}
 
 
 def test_a_path_that_is_not_there_names_those_that_are(seen):
