@@ -3,9 +3,10 @@ and how a model is built at others, without weights."""
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.commands.parsing import likely
 from shapewatch.tracing.axes.sizes import Dims
 
 INSTALL = (
@@ -210,6 +210,16 @@ def plan_of(data: Config, text: str) -> Plan:
         f"{text} {says}, which transformers {library.__version__} knows a "
         f"model by{likely(str(family), known)}."
     )
+
+
+def likely(word: str, names: Iterable[str]) -> str:
+    """Ask whether a name is meant that begins so, or is spelt nearly so."""
+    by_letters = {name.casefold(): name for name in names}
+    word = word.casefold()
+    alike = [x for x in by_letters if word and x.startswith(word)][:3]
+    alike += get_close_matches(word, by_letters, 1, cutoff=0.65)
+    meant = " or ".join(by_letters[x] for x in dict.fromkeys(alike))
+    return f" (is {meant} meant?)" if meant else ""
 
 
 def class_for(config_kind: type) -> Any:
