@@ -11,7 +11,7 @@ from shapewatch.tracing.probing import (
     factory_sizes,
     probed_calls,
 )
-from shapewatch.tracing.questions.finite import explanation
+from shapewatch.tracing.questions.failed import explanation
 from shapewatch.tracing.record.models import built_call, model_call
 from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.state import aside

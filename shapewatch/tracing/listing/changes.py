@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from textwrap import dedent, wrap
+from typing import ClassVar
 
 from shapewatch.tracing.markup import STYLE, pre_html
 from shapewatch.tracing.tables import Printable
@@ -28,7 +29,7 @@ class Diff(Printable):
     + q @ k.mT
     """
 
-    notes: list[str] = []
+    notes: ClassVar[list[str]] = []
 
     def __init__(
         self, *versions: str, titles: Sequence[str] = (), whole: bool = False

@@ -115,8 +115,8 @@ def equal_calls(
     mine: list[ComparedCall], theirs: list[ComparedCall]
 ) -> Iterator[Pair]:
     """Pair the calls that are written alike, in the same order."""
-    places = ([call[:2] for call in calls] for calls in (mine, theirs))
-    matcher = SequenceMatcher(None, *places, autojunk=False)
+    places = [[call[:2] for call in calls] for calls in (mine, theirs)]
+    matcher = SequenceMatcher(None, places[0], places[1], autojunk=False)
     for i, j, n in matcher.get_matching_blocks():
         yield from zip(mine[i : i + n], theirs[j : j + n])
 

@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import count
-from types import (
-    AsyncGeneratorType,
-    CodeType,
-    CoroutineType,
-    FrameType,
-    GeneratorType,
-)
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -229,14 +223,6 @@ def add_step(steps: list[Step], step: Step) -> int:
     return len(steps) - 1
 
 
-# How to trace what has not run when a model is done.
-LATE_KINDS = {
-    GeneratorType: "trace(lambda x: list(model(x)), x)",
-    CoroutineType: "trace(lambda x: asyncio.run(model(x)), x)",
-    AsyncGeneratorType: "trace a function that runs it to its end",
-}
-
-
 class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
@@ -268,11 +254,6 @@ class RecordedRun:
                 if recorder.failed and recorder.failed[0] is error:
                     self.steps.append(recorder.failed[1])
         self.notes = [*notes]
-        if way := LATE_KINDS.get(type(self.result)):
-            kind = type(self.result).__name__
-            self.notes.append(
-                f"the {kind} that the model gave has not run yet: {way}"
-            )
         self.gives = recorder.marks.read((self.result,))
 
     @cached_property
