@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from textwrap import dedent, wrap
-from typing import ClassVar
 
 from shapewatch.tracing.markup import STYLE, pre_html
 from shapewatch.tracing.tables import Printable
@@ -29,11 +28,10 @@ class Diff(Printable):
     + q @ k.mT
     """
 
-    notes: ClassVar[list[str]] = []
-
     def __init__(
         self, *versions: str, titles: Sequence[str] = (), whole: bool = False
     ):
+        self.notes: list[str] = []
         self._steps: list[tuple[str, list[LinePair]]] = []
         for title, texts in zip_longest(titles, pairwise(versions)):
             pairs = line_pairs(*map(str.splitlines, texts))

@@ -4,7 +4,7 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cached_property
 from itertools import count
 from types import CodeType, FrameType
@@ -16,10 +16,9 @@ from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.shared import (
-    RECORDER_PATCHES,
-    counting_depth,
     eagerly,
     noting,
+    seen_calls,
 )
 from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import (
@@ -79,17 +78,11 @@ class Step(NamedTuple):
         return expressions.line_text(*line_parts(self))
 
 
-def branch_condition(step: Step) -> str:
-    """Write what an `if` asks, as it is written, if that is the call."""
-    asks = step.function is Tensor.__bool__
-    return expressions.condition(*step.place[0]) if asks else ""
-
-
 def line_parts(step: Step) -> tuple[str, str]:
     """Give the variable that a step's line binds, or "", and the expression,
     as written; the function's name, where that cannot be read."""
-    if asked := branch_condition(step):
-        return "", f"bool({asked})"
+    if step.function is Tensor.__bool__:  # what an `if` asks
+        return "", "bool"
     written = expressions.expression(*step.place[0])
     if not written:
         return "", step.name
@@ -114,14 +107,6 @@ def sources_of(steps: list[Step]) -> list[list[int | None]]:
 def call_of(function: Callable, frame: FrameType) -> Call:
     """Tell a call from others."""
     return function, frame.f_code, frame.f_lasti
-
-
-@contextmanager
-def seen_calls() -> Iterator[None]:
-    """Let a mode see each torch call of this thread, and those of attention
-    layers too."""
-    with RECORDER_PATCHES, counting_depth("recorders"):
-        yield
 
 
 class ShapeRun(TorchFunctionMode):
