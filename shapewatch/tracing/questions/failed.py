@@ -6,6 +6,7 @@ from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import (
     Step,
+    branch_condition,
     sources_of,
 )
 from shapewatch.tracing.source.expressions import passage
@@ -30,8 +31,10 @@ def operands(step: Step) -> list[str]:
     """Write the operands of a call as its line does, if there is one for
     each tensor that it reads; else [], where some are starred, and for what
     a library's layer does: it reads its parameters as well."""
-    if step.visit.place == step.place or step.name == "__bool__":
+    if step.visit.place == step.place:
         return []
+    if asked := branch_condition(step):
+        return [asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
             nodes = [left, right]

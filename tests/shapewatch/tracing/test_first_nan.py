@@ -251,16 +251,24 @@ def by_not(x):
     return not x
 
 
-@pytest.mark.parametrize("ask", [by_if, by_while, by_choice, by_not])
-def test_a_tensor_that_is_asked_for_yes_or_no_is_named(ask):
+@pytest.mark.parametrize(
+    ("ask", "call", "operand"),
+    [
+        (by_if, "bool(x > 0)", "x > 0"),
+        (by_while, "bool(x.abs() > 0)", "x.abs() > 0"),
+        (by_choice, "bool(x > 0)", "x > 0"),
+        (by_not, "not x", "input"),
+    ],
+)
+def test_a_tensor_that_is_asked_for_yes_or_no_is_named(ask, call, operand):
     """Python 3.11 and later ones tell different places of a condition."""
     with pytest.raises(RuntimeError, match="ambiguous") as caught:
         trace(ask, torch.ones(2, 3))
     assert caught.value.__notes__[0].startswith(
-        "outside every module: bool\n  input: (2"
+        f"outside every module: {call}\n  {operand}: (2"
     )
     *_, last = str(caught.value.trace).splitlines()
-    assert last.strip().startswith("bool ")
+    assert last.strip().startswith(f"{call} ")
 
 
 def test_an_error_that_is_caught_or_no_torch_calls_has_no_note():
