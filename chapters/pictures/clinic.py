@@ -8,7 +8,7 @@ from html import escape
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from shapewatch import Diff, Finding, diff, html_table
+from shapewatch import Diff, Finding, html_table
 
 __all__ = ["ERRORS", "LAST_ERRORS", "SILENT", "Patient"]
 
@@ -248,7 +248,7 @@ class Patient:
             titles.append(told)
         left = self.complaint(ask) or "nothing is wrong"
         print(f"repairs: {len(repairs)}; left: {left}")
-        return diff(*versions, titles=titles)
+        return Diff(*versions, titles=titles)
 
     def complaint(self, ask: Ask) -> Exception | Finding | None:
         """Give what is wrong: an error, the first finding, or None."""
@@ -268,7 +268,7 @@ class Patient:
 
     def before_and_after(self) -> Diff:
         """Show all lines as they came, and as they are now."""
-        return diff(self.arrived, self.text, whole=True)
+        return Diff(self.arrived, self.text, whole=True)
 
 
 def mend(text: str, wrong: str, right: str) -> str:

@@ -6,10 +6,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from shapewatch.commands.checking import run_check
 from shapewatch.commands.parsing import Parser, add_commands, count, number
-from shapewatch.commands.tracing import trace_and_check, trace_model
-from shapewatch.properties.subject import POSITIONS
+from shapewatch.commands.running import (
+    run_check,
+    trace_and_check,
+    trace_model,
+)
 
 PROGRAM = "python -m shapewatch"
 ABOUT = "See the shapes of a PyTorch model, and check what holds for it."
@@ -29,11 +31,11 @@ EXAMPLES = {
     "trace": [
         "my_model.py:make",
         "model.py:make --axes 'B T' --dims H=3,D=4 --calls",
-        "my_package.my_module:make --path 'blocks.0.*'",
+        "my_package.my_module:make --depth 2",
     ],
     "check": [
         "my_package.my_module:make",
-        "path/to/file.py:make --pad 0 --positions 8",
+        "path/to/file.py:make --pad 0",
         "bert.py:make --no-causal --output logits",
         "gpt.py:make --loss loss --json report.json",
         "t5.py:make --expect 'score_scale=as in T5'",
@@ -50,22 +52,11 @@ def add_names(parser: Parser) -> None:
     parser.add("--depth", text, type=count)
 
 
-def add_trace_options(parser: Parser) -> None:
-    """Add what chooses the calls that are shown, and where they go."""
-    parser.add("--path", "print every call in this module; * is anything")
-    parser.add("--json", "a file to write all to, as JSON; - is the screen")
-    text = "print every torch call, not the modules"
-    parser.add("--calls", text, action="store_true")
-
-
 def add_check_options(parser: Parser) -> None:
     """Add what a model is checked with."""
     parser.add("--pad", "the id of padding", type=number)
-    parser.add("--unknown", "the id of unknown words", type=number)
     text = "outputs may depend on the future, as in an encoder"
     parser.add("--no-causal", text, action="store_true")
-    text = "positions of an input to push, at most (default: %(default)s)"
-    parser.add("--positions", text, type=count, default=POSITIONS)
     parser.add("--output", "what to judge of what the model gives, by name")
     parser.add("--loss", "a function for training: loss(model, *inputs)")
     text = "a finding that is known, and why; may be given again"
@@ -81,8 +72,11 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
         add_names(parsers[name])
     for name in BOTH, "check":
         add_check_options(parsers[name])
-    add_trace_options(parsers["trace"])
-    parsers["check"].add("--json", "a file to write all to, as JSON")
+    for name in "trace", "check":
+        text = "a file to write all to, as JSON; - is the screen"
+        parsers[name].add("--json", text)
+    text = "print every torch call, not the modules"
+    parsers["trace"].add("--calls", text, action="store_true")
     words = [*(sys.argv[1:] if argv is None else argv)]
     alone = re.match(r"[^-].*(:|\.py$)", "".join(words[:1]))
     return top.parse_args([BOTH, *words] if alone else words)

@@ -5,8 +5,7 @@ import argparse
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
@@ -38,19 +37,9 @@ def some_text(text: str) -> str:
     return text
 
 
-def likely(word: str, known: Iterable[str]) -> str:
-    """Ask whether a word is meant that begins so, or is spelt nearly so."""
-    names = {name.lstrip("-").casefold(): name for name in known}
-    word = word.lstrip("-").casefold()
-    alike = [name for name in names if word and name.startswith(word)][:3]
-    alike += get_close_matches(word, names, 1, cutoff=0.65)
-    meant = " or ".join(names[name] for name in dict.fromkeys(alike))
-    return f" (is {meant} meant?)" if meant else ""
-
-
 class Parser(argparse.ArgumentParser):
-    """A parser that answers a mistake in one line, with what may be meant;
-    --help says what a command is for, and what to try."""
+    """A parser that answers a mistake in one line; --help says what a command
+    is for, and what to try."""
 
     def __init__(self, about: str, examples: Sequence[str], **options: Any):
         super().__init__(
@@ -74,26 +63,6 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong, and where help is."""
         package = self.prog.split()[2]  # python -m PACKAGE
         self.exit(WRONG, f"{package}: {message}; see {self.prog} --help\n")
-
-    def parse_known_args(self, *args: Any, **named: Any) -> Any:
-        """Read what was typed; what is left over then is an error."""
-        options, others = super().parse_known_args(*args, **named)
-        names = [x.partition("=")[0] for x in others if x.startswith("-")]
-        if names:
-            known = self._option_string_actions
-            texts = [f"{name}{likely(name, known)}" for name in names]
-            self.error(f"no such option: {', '.join(texts)}")
-        if others:
-            self.error(f"more words than are read, {' '.join(others)!r}")
-        return options, others
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise argparse's error for what is no choice, with what is near."""
-        try:
-            super()._check_value(action, value)
-        except argparse.ArgumentError as error:
-            error.message += likely(value, action.choices or ())
-            raise
 
 
 def add_commands(

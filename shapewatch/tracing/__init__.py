@@ -4,14 +4,14 @@
 `Table` of one `Row` a torch call, or, where these are many, as the tree of its
 modules, and gives each tensor an `Axis` a side. What it has found is an
 `Attention`, a `Sheet` of numbers, or a `Scramble`. `load_trace` reads one that
-was saved, a `SavedTrace`, to compare it. `diff` shows what was changed in a
-text, line by line.
+was saved, a `SavedTrace`, to compare it. A `Diff` shows what was changed in
+a text, line by line.
 `print_shapes` prints while a model runs. `flops` and `parameters` count
 without a trace; `shape_text`, `shape_html` and `html_table` write.
 """
 
 from shapewatch.tracing.axes.names import Axis, shape_text
-from shapewatch.tracing.listing.changes import Diff, diff
+from shapewatch.tracing.listing.changes import Diff
 from shapewatch.tracing.markup import html_table, shape_html
 from shapewatch.tracing.printing import print_shapes
 from shapewatch.tracing.questions.attention import Attention
@@ -30,7 +30,6 @@ __all__ = [
     "Sheet",
     "Table",
     "Trace",
-    "diff",
     "flops",
     "html_table",
     "load_trace",

@@ -138,17 +138,17 @@ def merge_fstrings(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
 def line_html(line: str, parts: list[ColourPart]) -> str:
     """Write a line: parts in their colours, and what is not broken whole,
     unless it stands in a part, such as a string."""
-    found, at = [], 0
-    whole = [
+    pieces, at = [], 0
+    unbroken = [
         (*match.span(), "u")
         for match in UNBROKEN.finditer(line)
         if match[0][1:2].isalpha()
         if not any(start <= match.start() < end for start, end, _ in parts)
     ]
-    for start, end, kind in sorted([*parts, *whole]):
+    for start, end, kind in sorted([*parts, *unbroken]):
         if start >= at:
-            found.append(html.escape(line[at:start], quote=False))
+            pieces.append(html.escape(line[at:start], quote=False))
             text = html.escape(line[start:end], quote=False)
-            found.append(f'<span class="{kind}">{text}</span>')
+            pieces.append(f'<span class="{kind}">{text}</span>')
             at = end
-    return "".join(found) + html.escape(line[at:], quote=False)
+    return "".join(pieces) + html.escape(line[at:], quote=False)

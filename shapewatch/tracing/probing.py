@@ -3,7 +3,6 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from itertools import chain
 
 from shapewatch.tracing.axes.sizes import (
@@ -24,11 +23,21 @@ from shapewatch.tracing.inputs import (
     names_of_axes,
     resized_call,
 )
-from shapewatch.tracing.record.meta import MetaWeights, ProbeStart
 from shapewatch.tracing.record.models import ModelCall, built_call
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
+from shapewatch.tracing.record.state import State
 
 OtherRun = ShapeRun | RecordedRun
+
+
+class ProbeStart:
+    """What a call holds, or what builds it, when this was made: where each
+    probe starts."""
+
+    def __init__(self, call: ModelCall, build: Callable | None):
+        self.call, self.build = call, build
+        self.things: tuple = (build, call.options) if build else call
+        self.state = State(*self.things)
 
 
 def probed_calls(
@@ -98,22 +107,19 @@ class Reruns:
         return built_call(build, factory_sizes(build, sizes), call.options)
 
     def at(self, sizes: Sizes) -> OtherRun:
-        """Run at other sizes; what went wrong is in the run's `error`. A
-        large model computes nothing, as long as it goes the same way then.
+        """Run at other sizes; what went wrong is in the run's `error`.
         Where it goes another way than the traced run, its calls are found by
         their lines."""
         quick: list[OtherRun] = [] if self.run.error else [ShapeRun(sizes)]
         for again in [*quick, RecordedRun(sizes)]:
-            computes = again not in quick or not self.start.is_large
             try:
-                self.start.put_back(computes)
-                with nullcontext() if computes else MetaWeights():
-                    again.record(self.call_at(sizes))
+                self.start.state.put_back(counted=True)
+                again.record(self.call_at(sizes))
             except Exception as error:  # it cannot be built so, or resized
                 again.error = error
             if again.error:  # what it holds is not needed any more
                 again.error.__traceback__ = None
-            if computes if again.error else again.calls == self.run.calls:
+            if again.error or again.calls == self.run.calls:
                 break
         return again
 

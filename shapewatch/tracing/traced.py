@@ -15,8 +15,8 @@ from shapewatch.tracing.questions.compare import (
     File,
     SavedTrace,
     compare,
-    compared_run,
-    save_trace,
+    saved_trace,
+    write_trace,
 )
 from shapewatch.tracing.questions.finite import FirstNan, first_nan
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
@@ -99,14 +99,16 @@ class PrintedCalls(TracedCalls):
     def save(self, file: File) -> None:
         """Write the calls, and the values that were kept, for `load_trace`:
         to be compared with a later run."""
-        save_trace(self._calls, self._lines(), file)
+        write_trace(self._saved(), file)
+
+    def _saved(self) -> SavedTrace:
+        return saved_trace(self._calls, self._lines())
 
     def compare(self, reference: "PrintedCalls | SavedTrace") -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""
-        if isinstance(reference, SavedTrace):
-            return compare(compared_run(self._calls), reference._compared)
-        mine, theirs = map(compared_run, (self._calls, reference._calls))
-        return compare(mine, theirs)
+        if isinstance(reference, PrintedCalls):
+            reference = reference._saved()
+        return compare(self._saved(), reference)
 
 
 class Trace(PrintedCalls):

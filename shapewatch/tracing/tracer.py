@@ -6,11 +6,15 @@ from typing import Any
 
 from shapewatch.tracing.axes.sizes import Dims, run_sizes
 from shapewatch.tracing.inputs import Names, measured_dims
-from shapewatch.tracing.probing import factory_sizes, probed_calls
-from shapewatch.tracing.questions.finite import explanation
-from shapewatch.tracing.record.meta import ProbeStart
+from shapewatch.tracing.probing import (
+    ProbeStart,
+    factory_sizes,
+    probed_calls,
+)
+from shapewatch.tracing.questions.failed import explanation
 from shapewatch.tracing.record.models import built_call, model_call
 from shapewatch.tracing.record.recorder import RecordedRun
+from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.traced import Trace
 
 
@@ -71,7 +75,7 @@ def trace(
     start = ProbeStart(call, build) if build or axes is not None else None
     run = RecordedRun(sizes)
     run.record(call, keep)
-    with start.aside() if start else nullcontext():
+    with aside(*start.things) if start else nullcontext():
         calls = probed_calls(run, start, axes, dims)
     traced = Trace(calls, call)
     if run.error:

@@ -155,10 +155,10 @@ class Products:
         movers = self.moving(sizes) if self.can_tell else set()
         alone = {name: {name} for name in self.plain if name in movers}
         ways: list[FactorMovers] = [alone]
-        for name, own in self.parts.items():
-            if own and own <= movers:
-                rest = {n: x for n, x in alone.items() if n not in own}
-                ways.append({**rest, name: own})
+        for name, parts in self.parts.items():
+            if parts and parts <= movers:
+                rest = {n: x for n, x in alone.items() if n not in parts}
+                ways.append({**rest, name: parts})
         for factors, more in itertools.product(ways, ADDENDS):
             texts = self.products(factors, [n - more for n in sizes])
             if texts:
@@ -169,11 +169,11 @@ class Products:
     def products(self, factors: FactorMovers, sizes: list[int]) -> list[str]:
         """List the products that sizes may be."""
         choices = []
-        for name, own in factors.items():
-            runs = [i for i, x in enumerate(self.moved) if x <= own]
+        for name, movers in factors.items():
+            runs = [i for i, x in enumerate(self.moved) if x <= movers]
             choices.append(terms(name, self.columns[name], runs, sizes))
         some = itertools.product(*choices)
-        return [x for x in (product_text(one, sizes) for one in some) if x]
+        return [x for x in (product_text(terms, sizes) for terms in some) if x]
 
 
 def terms(
@@ -221,10 +221,10 @@ def roundings(
     by the outline of their sizes in some `runs`.
 
     Sizes move by steps `even`: of roundings that are the same then, one."""
-    found = defaultdict(list)
+    by_outline = defaultdict(list)
 
     def add(text: str, sizes: Column) -> None:
-        found[outline([sizes[i] for i in runs])].append((text, sizes))
+        by_outline[outline([sizes[i] for i in runs])].append((text, sizes))
 
     add(name, column)
     for divisor in DIVISORS:
@@ -235,7 +235,7 @@ def roundings(
             sizes = tuple((n + more) // divisor for n in column)
             add(text, sizes)
             add(f"{text}*{text}", tuple(n * n for n in sizes))
-    return found
+    return by_outline
 
 
 def distinct_addends(divisor: int, first: int, even: int) -> Iterator[int]:

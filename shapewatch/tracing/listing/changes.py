@@ -16,27 +16,27 @@ LinePair = tuple[str | None, str | None]  # a line before and after
 
 
 class Diff(Printable):
-    """The lines that differ from each of the `versions` to the next, under
-    `titles`; with `whole`, all lines.
+    """The lines that differ from each of some versions of a text to the next,
+    under `titles`, one for each step; with `whole`, all lines.
 
     Print it, or show it in a notebook: before and after side by side, or on
     a narrow page one below the other.
+
+    >>> Diff("q @ k", "q @ k.mT", titles=["RuntimeError"])
+    RuntimeError
+    - q @ k
+    + q @ k.mT
     """
 
     def __init__(
-        self, versions: Sequence[str], titles: Sequence[str], whole: bool
+        self, *versions: str, titles: Sequence[str] = (), whole: bool = False
     ):
-        self.versions, self.titles, self.whole = versions, titles, whole
         self.notes: list[str] = []
-
-    @property
-    def _steps(self) -> list[tuple[str, list[LinePair]]]:
-        """Each title, and the lines before and after."""
-        steps = []
-        for title, (old, new) in zip(self.titles, pairwise(self.versions)):
-            pairs = line_pairs(old.splitlines(), new.splitlines())
-            steps.append((title, pairs if self.whole else without_same(pairs)))
-        return steps
+        self._steps: list[tuple[str, list[LinePair]]] = []
+        for title, texts in zip_longest(titles, pairwise(versions)):
+            pairs = line_pairs(*map(str.splitlines, texts))
+            changed = pairs if whole else without_same(pairs)
+            self._steps.append((title or "", changed))
 
     def _lines(self) -> list[str]:
         """Write a title, and lines with - that were replaced by those with +
@@ -65,28 +65,6 @@ class Diff(Printable):
             'before</th><th scope="col">after</th></tr></thead>'
             f"{bodies}</table>"
         )
-
-
-def diff(
-    *versions: str, titles: Sequence[str] = (), whole: bool = False
-) -> Diff:
-    """Show what each version of a text has otherwise than the one before.
-
-    `titles` says why, once for each step; `whole` shows the lines that stay
-    as well. ValueError for a single version, and for another number of
-    titles.
-
-    >>> diff("q @ k", "q @ k.mT", titles=["RuntimeError"])
-    RuntimeError
-    - q @ k
-    + q @ k.mT
-    """
-    steps = len(versions) - 1
-    if steps < 1:
-        raise ValueError(f"{len(versions)} versions: give two at least.")
-    if titles and len(titles) != steps:
-        raise ValueError(f"{len(titles)} titles for {steps} steps.")
-    return Diff(versions, titles or [""] * steps, whole)
 
 
 def line_pairs(before: list[str], after: list[str]) -> list[LinePair]:

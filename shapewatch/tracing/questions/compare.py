@@ -31,20 +31,26 @@ class ComparedCall(NamedTuple):
     names: str
     values: list[Tensor]
 
-    @property
-    def place(self) -> tuple[str, str]:
-        """What tells it from other calls."""
-        return self.path, self.text
-
-
-class ComparedRun(NamedTuple):
-    """The calls of a run, and the sizes of it and of its probes."""
-
-    calls: list[ComparedCall]
-    runs: list[Sizes]
-
 
 Pair = tuple[ComparedCall, ComparedCall]
+
+
+class SavedTrace(Printable):
+    """What of a trace is compared, and saved: it prints as that did. `notes`
+    say what could not be found out."""
+
+    def __init__(
+        self,
+        calls: list[ComparedCall],
+        runs: list[Sizes],
+        lines: list[str],
+        notes: list[str],
+    ):
+        self._calls, self._runs = calls, runs
+        self._text, self.notes = lines, notes
+
+    def _lines(self) -> list[str]:
+        return self._text
 
 
 class Comparison(NamedTuple):
@@ -62,9 +68,9 @@ class Comparison(NamedTuple):
         return self.text
 
 
-def compared_run(calls: Calls) -> ComparedRun:
-    """Give what of a trace is compared, and saved: values of PyTorch's own
-    class, and none of a vmap."""
+def saved_trace(calls: Calls, lines: list[str]) -> SavedTrace:
+    """Give what of a trace is saved: values of PyTorch's own class, and none
+    of a vmap; and the `lines` that it prints."""
     compared = []
     for i, (step, row) in enumerate(zip(calls.steps, calls.table.rows)):
         values = calls.run.values.kept.get(i, [])
@@ -72,7 +78,8 @@ def compared_run(calls: Calls) -> ComparedRun:
         sizes = [tuple(mark.shape) for mark in step.makes]
         path = step.visit.path
         compared.append(ComparedCall(path, row.call, sizes, row.makes, values))
-    return ComparedRun(compared, [run.sizes for run in calls.runs])
+    runs = [run.sizes for run in calls.runs]
+    return SavedTrace(compared, runs, lines, calls.notes)
 
 
 def is_plain(tensor: Tensor) -> bool:
@@ -81,27 +88,26 @@ def is_plain(tensor: Tensor) -> bool:
     return type(tensor) in USUAL and not in_vmap
 
 
-def compare(mine: ComparedRun, theirs: ComparedRun) -> Comparison:
+def compare(mine: SavedTrace, theirs: SavedTrace) -> Comparison:
     """Find the first call at which two runs part: by its shapes, or, if no
     shape differs, by its values, as far as both have kept them.
 
     Calls that are written alike, in the same module and the same order, are
     compared; values may differ by rounding.
     """
-    pairs = list(equal_calls(mine.calls, theirs.calls))
-    same_sizes = mine.runs == theirs.runs
+    pairs = list(equal_calls(mine._calls, theirs._calls))
+    same_sizes = mine._runs == theirs._runs
     shapes = [shape_difference(*pair, same_sizes) for pair in pairs]
     values = (value_difference(*pair) for pair in pairs)
     for differences in shapes, values:
         for before, difference in enumerate(differences):
             if difference:
-                path, text = pairs[before][0].place
-                return Comparison(
-                    False,
-                    path,
+                path, text, *_ = pairs[before][0]
+                says = (
                     f"They part in {path or 'the whole model'}, at `{text}`: "
-                    f"{difference}. Calls compared before it: {before}.",
+                    f"{difference}. Calls compared before it: {before}."
                 )
+                return Comparison(False, path, says)
     return Comparison(True, "", agreement_text(mine, theirs, pairs))
 
 
@@ -109,11 +115,8 @@ def equal_calls(
     mine: list[ComparedCall], theirs: list[ComparedCall]
 ) -> Iterator[Pair]:
     """Pair the calls that are written alike, in the same order."""
-    matcher = SequenceMatcher(
-        a=[call.place for call in mine],
-        b=[call.place for call in theirs],
-        autojunk=False,
-    )
+    places = [[call[:2] for call in calls] for calls in (mine, theirs)]
+    matcher = SequenceMatcher(None, places[0], places[1], autojunk=False)
     for i, j, n in matcher.get_matching_blocks():
         yield from zip(mine[i : i + n], theirs[j : j + n])
 
@@ -123,12 +126,11 @@ def shape_difference(
 ) -> str:
     """Say what two calls make, if it has other sizes, or, where both runs
     had the same sizes, other names; else ""."""
-    renamed = same_sizes and mine.names != theirs.names
-    if mine.sizes == theirs.sizes and not renamed:
+    renamed = mine.names != theirs.names
+    if mine.sizes == theirs.sizes and not (same_sizes and renamed):
         return ""
-    if mine.names != theirs.names:
-        return f"mine has {mine.names}, theirs has {theirs.names}"
-    return f"mine has {mine.sizes}, theirs has {theirs.sizes}"
+    ours, others = (x.names if renamed else x.sizes for x in (mine, theirs))
+    return f"mine has {ours}, theirs has {others}"
 
 
 def value_difference(mine: ComparedCall, theirs: ComparedCall) -> str:
@@ -151,42 +153,25 @@ def nearly_equal(a: Tensor, b: Tensor) -> bool:
 
 
 def agreement_text(
-    mine: ComparedRun, theirs: ComparedRun, pairs: list[Pair]
+    mine: SavedTrace, theirs: SavedTrace, pairs: list[Pair]
 ) -> str:
     """Say that nothing differs, and how much was compared."""
-    kept = sum(bool(one.values and other.values) for one, other in pairs)
+    kept = sum(bool(ours.values and others.values) for ours, others in pairs)
     values = f"with the same values: {kept}" if kept else "no values were kept"
     text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
-    left = [len(run.calls) - len(pairs) for run in (mine, theirs)]
+    left = [len(trace._calls) - len(pairs) for trace in (mine, theirs)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    if mine.runs != theirs.runs:
+    if mine._runs != theirs._runs:
         text += " Axis names are not compared: the two ran at different sizes."
     return text
 
 
-class SavedTrace(Printable):
-    """A trace that was saved: it prints as that did, and is compared with
-    others. `notes` say what could not be found out."""
-
-    def __init__(self, run: ComparedRun, lines: list[str], notes: list[str]):
-        self._compared, self._text, self.notes = run, lines, notes
-
-    def _lines(self) -> list[str]:
-        return self._text
-
-
-def save_trace(calls: Calls, lines: list[str], file: File) -> None:
-    """Write the calls of a trace, and the `lines` that it prints."""
-    run = compared_run(calls)
-    data = {
-        "format": FORMAT,
-        "calls": [tuple(call) for call in run.calls],
-        "runs": run.runs,
-        "lines": lines,
-        "notes": calls.notes,
-    }
-    torch.save(data, file)
+def write_trace(saved: SavedTrace, file: File) -> None:
+    """Write a trace into a file."""
+    calls = list(map(tuple, saved._calls))
+    parts = calls, saved._runs, saved._text, saved.notes
+    torch.save({"format": FORMAT, "parts": parts}, file)
 
 
 def load_trace(file: File) -> SavedTrace:
@@ -203,9 +188,8 @@ def load_trace(file: File) -> SavedTrace:
         data = torch.load(file, map_location="cpu", weights_only=True)
         if data["format"] != FORMAT:
             raise KeyError(FORMAT)
-        calls = [ComparedCall(*call) for call in data["calls"]]
-        run = ComparedRun(calls, data["runs"])
-        return SavedTrace(run, data["lines"], data["notes"])
+        calls, *others = data["parts"]
+        return SavedTrace([ComparedCall(*call) for call in calls], *others)
     except OSError:
         raise
     except Exception as error:

@@ -129,7 +129,7 @@ FORMULAS: dict[Any, Callable[..., int]] = {
     aten.mv: lambda matrix, row, **_: 2 * prod(matrix),
     aten.dot: lambda row, column, **_: 2 * prod(row),
     aten.addmv: lambda _, matrix, row, **__: 2 * prod(matrix),
-    aten.mkldnn_rnn_layer: lambda x, own, back, *_, **__: (
-        2 * prod(x[:-1]) * (prod(own) + prod(back))
+    aten.mkldnn_rnn_layer: lambda x, inner, back, *_, **__: (
+        2 * prod(x[:-1]) * (prod(inner) + prod(back))
     ),
 }

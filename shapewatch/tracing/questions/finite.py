@@ -1,7 +1,5 @@
-"""What goes wrong in a run: the call that failed, and the first that makes NaN
-or infinity."""
+"""The first call of a run that makes NaN or infinity."""
 
-import ast
 from contextlib import suppress
 from math import inf, isinf
 from pathlib import Path
@@ -11,15 +9,13 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.inputs import tensors_in
-from shapewatch.tracing.questions.attention import plain_name
+from shapewatch.tracing.questions.failed import operands
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Step,
-    branch_condition,
     sources_of,
 )
 from shapewatch.tracing.record.state import aside
@@ -29,80 +25,14 @@ from shapewatch.tracing.record.tensors import (
     storage,
     tensors,
 )
-from shapewatch.tracing.source.expressions import passage, span
+from shapewatch.tracing.source.expressions import span
 from shapewatch.tracing.tables import Row
-
-
-def explanation(calls: Calls) -> str:
-    """Write what the last call, which failed, was given, and who made it."""
-    step, rows = calls.steps[-1], calls.table.rows
-    shapes, where = rows[-1].inputs, step.visit.path or step.visit.kind
-    names = operands(step) or ["input"] * len(shapes)
-    place = f"in {where}" if where else "outside every module"
-    lines = [f"{place}: {rows[-1].call}"]
-    for name, shape, i in zip(names, shapes, sources_of(calls.steps)[-1]):
-        origin = "" if i is None else f", made by {rows[i].call}"
-        lines.append(f"  {name}: {shape_text(shape)}{origin}")
-    if sizes := sizes_text(lines[1:], calls.run.sizes):
-        lines.append(f"  where {sizes}")
-    return "\n".join(lines)
-
-
-def operands(step: Step) -> list[str]:
-    """Write the operands of a call as its line does, if there is one for
-    each tensor that it reads; else [], where some are starred, and for what
-    a library's layer does: it reads its parameters as well."""
-    if step.visit.place == step.place:
-        return []
-    if asked := branch_condition(step):
-        return [asked]
-    match passage(*step.place[0]):
-        case ast.BinOp(left, _, right):
-            nodes = [left, right]
-        case ast.Call(function, arguments, options):
-            nodes = [*arguments, *(word.value for word in options)]
-            if isinstance(function, ast.Attribute):
-                nodes = [function.value, *nodes]
-        case _:
-            return []
-    texts = [
-        ast.unparse(x)
-        for x in nodes
-        if any(isinstance(y, ast.Name) for y in ast.walk(x))  # -1 has none
-    ]
-    starred = any(isinstance(x, ast.Starred) for x in nodes)
-    return [] if starred or len(texts) != len(step.reads) else texts
-
 
 # What gives memory that nobody has written to: any numbers may be in it.
 RAW = {"empty", "empty_like", "new_empty", "empty_strided", "resize"}
 # What writes over all that a tensor holds, and reads none of it.
 FILLS = {"fill", "zero", "copy", "normal", "uniform", "random", "bernoulli"}
 POWERS = {"exp", "exp2", "expm1"}  # of -infinity they are not infinite
-RULES = {
-    "softmax log_softmax scaled_dot_product_attention": (
-        "The softmax of a row that is -inf everywhere is NaN: let every query "
-        "attend to something."
-    ),
-    "log log2 log10 log1p": (
-        "The logarithm of 0 is -inf, that of a negative number NaN: add a "
-        "small number first, or use log_softmax."
-    ),
-    "div truediv rdiv rtruediv divide reciprocal normalize": (
-        "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
-    ),
-    "sqrt rsqrt pow rpow": (
-        "A negative number has no root, and 1 / 0 is infinity."
-    ),
-    "mul rmul multiply": (
-        "0 * infinity is NaN: choose with where or masked_fill instead."
-    ),
-    "add radd sub rsub": "Infinity - infinity is NaN.",
-    "exp exp2 expm1": (
-        "Powers grow fast: subtract the largest number of each row first."
-    ),
-}
-NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
 
 
 class Look(NamedTuple):
@@ -284,7 +214,6 @@ def first_nan(calls: Calls, call: ModelCall) -> FirstNan:
     if then:
         later = call_place(run.steps[then.step], rows[then.step])
         lines.append(f"It becomes NaN {later}")
-    lines += [] if culprit.brought is not None else advice(culprit.made, step)
     at, text = source_line(step), "\n".join(lines)
     return FirstNan(rows[culprit.step], at, text)
 
@@ -340,14 +269,6 @@ def read_lines(culprit: NonFinite, step: Step, call: ModelCall) -> list[str]:
             missing = f", and {read.nan:,} NaN" if read.nan else ""
             lines.append(f"  {weights.get(key, name)}: {read.ends}{missing}")
     return lines
-
-
-def advice(numbers: Look, step: Step) -> list[str]:
-    """Say how such calls make NaN or infinity, and what to do."""
-    name, largest = plain_name(step), torch.finfo(numbers.dtype).max
-    if not numbers.nan and largest < 1e6:
-        return [NARROW.format(numbers.dtype, largest)]
-    return [rule for calls, rule in RULES.items() if name in calls.split()]
 
 
 def call_rows(calls: Calls, run: RecordedRun) -> list[Row]:

@@ -4,16 +4,10 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cached_property
 from itertools import count
-from types import (
-    AsyncGeneratorType,
-    CodeType,
-    CoroutineType,
-    FrameType,
-    GeneratorType,
-)
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -22,10 +16,9 @@ from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.shared import (
-    RECORDER_PATCHES,
-    counting_depth,
     eagerly,
     noting,
+    seen_calls,
 )
 from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import (
@@ -120,14 +113,6 @@ def sources_of(steps: list[Step]) -> list[list[int | None]]:
 def call_of(function: Callable, frame: FrameType) -> Call:
     """Tell a call from others."""
     return function, frame.f_code, frame.f_lasti
-
-
-@contextmanager
-def seen_calls() -> Iterator[None]:
-    """Let a mode see each torch call of this thread, and those of attention
-    layers too."""
-    with RECORDER_PATCHES, counting_depth("recorders"):
-        yield
 
 
 class ShapeRun(TorchFunctionMode):
@@ -229,14 +214,6 @@ def add_step(steps: list[Step], step: Step) -> int:
     return len(steps) - 1
 
 
-# How to trace what has not run when a model is done.
-LATE_KINDS = {
-    GeneratorType: "trace(lambda x: list(model(x)), x)",
-    CoroutineType: "trace(lambda x: asyncio.run(model(x)), x)",
-    AsyncGeneratorType: "trace a function that runs it to its end",
-}
-
-
 class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
@@ -268,11 +245,6 @@ class RecordedRun:
                 if recorder.failed and recorder.failed[0] is error:
                     self.steps.append(recorder.failed[1])
         self.notes = [*notes]
-        if way := LATE_KINDS.get(type(self.result)):
-            kind = type(self.result).__name__
-            self.notes.append(
-                f"the {kind} that the model gave has not run yet: {way}"
-            )
         self.gives = recorder.marks.read((self.result,))
 
     @cached_property

@@ -15,6 +15,7 @@ from contextlib import (
     redirect_stderr,
     redirect_stdout,
 )
+from dataclasses import replace
 from functools import partial, wraps
 from os import devnull
 from typing import Any
@@ -24,8 +25,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import handle_torch_function
 
-COMPILER = "torch._dynamo.eval_frame"
-COMPILED_NOTE = "compiled code ran as it is written, line by line"
 SCRIPTED_NOTE = (
     "scripted code runs out of Python's sight: each call of it is one line"
 )
@@ -33,10 +32,9 @@ SCRIPTED_NOTE = (
 
 class ThreadState(threading.local):
     """What goes on in this thread: the visits that follow its modules, how
-    many recorders see its calls, how many runs are to be as they are written,
-    and notes on what cannot be seen of it."""
+    many recorders see its calls, and notes on what cannot be seen of it."""
 
-    recorders = eager = 0
+    recorders = 0
 
     def __init__(self):
         self.visits: list[Any] = []
@@ -90,13 +88,15 @@ def patching(owner: Any, name: str, replacement: Callable) -> Iterator[None]:
 
 
 @contextmanager
-def counting_depth(name: str) -> Iterator[None]:
-    """Count one more of something in this thread."""
-    setattr(THREAD, name, getattr(THREAD, name) + 1)
-    try:
-        yield
-    finally:
-        setattr(THREAD, name, getattr(THREAD, name) - 1)
+def seen_calls() -> Iterator[None]:
+    """Let a mode see each torch call of this thread, and those of attention
+    layers too."""
+    with RECORDER_PATCHES:
+        THREAD.recorders += 1
+        try:
+            yield
+        finally:
+            THREAD.recorders -= 1
 
 
 def followed_call(call: Callable) -> Callable:
@@ -151,41 +151,13 @@ def seen_script(call: Callable) -> Callable:
     return run
 
 
-def without_compiler(choose: Callable) -> Callable:
-    """Let compiled code of this thread run as it is written, and note it."""
-
-    @wraps(choose)
-    def run(compiler: Any) -> Any:
-        if not THREAD.eager:
-            return choose(compiler)
-        if compiler:
-            THREAD.notes[COMPILED_NOTE] = None
-        return None
-
-    return run
-
-
-def counted_frames(count: Callable) -> Callable:
-    """Let nobody miss compiled frames where this thread has none."""
-    return lambda frames: count(frames) or int(THREAD.eager > 0)
-
-
-class CompiledWay:
-    """The attribute in which a module has what its `compile()` made: None in
-    a thread in which code runs as it is written."""
-
-    def __init__(self, usual: None):
-        self.name = "_compiled_call_impl"
-
-    def __get__(self, module: nn.Module | None, kind: type) -> Any:
-        compiled = None if module is None else vars(module).get(self.name)
-        if compiled and THREAD.eager:
-            THREAD.notes[COMPILED_NOTE] = None
-            return None
-        return compiled
-
-    def __set__(self, module: nn.Module, value: Any) -> None:
-        vars(module)[self.name] = value
+def uncompiled(usual: None) -> property:
+    """Let no module have what its `compile()` made; it is kept."""
+    name = "_compiled_call_impl"
+    return property(
+        lambda module: None,
+        lambda module, value: vars(module).update({name: value}),
+    )
 
 
 MODULES = SharedPatches((nn.Module, "_call_impl", followed_call))
@@ -194,10 +166,15 @@ RECORDER_PATCHES = SharedPatches(
     (torch._C.ScriptFunction, "__call__", seen_script),
     (torch._C.ScriptMethod, "__call__", seen_script),
 )
+
+
 COMPILERS = SharedPatches(
-    (COMPILER, "_callback_from_stance", without_compiler),
-    (COMPILER, "set_fullgraph_compiled_frame_count", counted_frames),
-    (nn.Module, "_compiled_call_impl", CompiledWay),
+    (
+        "torch._dynamo.eval_frame",
+        "_stance",
+        lambda usual: replace(usual, stance="force_eager"),
+    ),
+    (nn.Module, "_compiled_call_impl", uncompiled),
 )
 
 
@@ -226,11 +203,9 @@ def following(visits: Any) -> Iterator[None]:
             followers.remove(visits)
 
 
-@contextmanager
-def eagerly() -> Iterator[None]:
-    """Let compiled code of this thread run as it is written, line by line."""
-    with counting_depth("eager"), COMPILERS:
-        yield
+def eagerly() -> SharedPatches:
+    """Let compiled code run as it is written, line by line."""
+    return COMPILERS
 
 
 @contextmanager

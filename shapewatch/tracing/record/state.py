@@ -235,19 +235,12 @@ class State:
 
     `put_back` makes them so again, in place: every object stays the one that
     it was. What has not changed is not touched. Of no things, it is nothing.
-    What stands in a state `beside` it is as that has it, and things that are
-    `left` are not looked at.
+    What stands in a state `beside` it is as that has it.
     """
 
-    def __init__(
-        self,
-        *things: Any,
-        beside: "State | None" = None,
-        left: Iterable[Any] = (),
-    ):
+    def __init__(self, *things: Any, beside: "State | None" = None):
         # By id, which is theirs while alive.
-        self.known: dict[int, Any] = {id(thing): thing for thing in left}
-        self.known |= beside.known if beside else {}
+        self.known: dict[int, Any] = {**beside.known} if beside else {}
         # Most are empty: modules have many for hooks.
         self.empty: list[Any] = [*beside.empty] if beside else []
         self.held: list[HeldState] = [*beside.held] if beside else []

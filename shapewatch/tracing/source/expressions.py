@@ -2,7 +2,6 @@
 
 import ast
 import linecache
-import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain, takewhile
@@ -27,22 +26,8 @@ def lines_of(code: CodeType) -> Lines:
     name = code.co_filename
     if name == "<string>":  # whatever was evaluated is called so
         return ()
-    timed = name.startswith("<timed ")
-    texts = timed_cells() if timed else [tuple(linecache.getlines(name))]
-    return next((lines for lines in texts if is_written_in(lines, code)), ())
-
-
-def timed_cells() -> Iterator[Lines]:
-    """Give what stands under %%time in this session's cells, the last first:
-    IPython runs it without keeping its lines."""
-    ipython = sys.modules.get("IPython")
-    shell: Any = ipython.get_ipython() if ipython else None
-    cells = shell.history_manager.input_hist_raw if shell else []
-    for cell in reversed(cells):
-        magic, _, body = cell.lstrip().partition("\n")
-        if magic.startswith("%%time"):
-            lines = shell.transform_cell(body).split("\n")
-            yield tuple(f"{line}\n" for line in lines)
+    lines = tuple(linecache.getlines(name))
+    return lines if is_written_in(lines, code) else ()
 
 
 @cache

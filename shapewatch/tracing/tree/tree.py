@@ -245,8 +245,8 @@ def content_html(
         return table if rows else ""
     items = []
     if rows:
-        own = f"own calls of {node.name}" if node.name else "own calls"
-        text = f"{html.escape(own)}: {len(rows)}"
+        title = f"own calls of {node.name}" if node.name else "own calls"
+        text = f"{html.escape(title)}: {len(rows)}"
         items.append(details_html(text, table))
     for group in node.groups:
         items.append(item_html(TreeLine(level, group, False), depth, calls))

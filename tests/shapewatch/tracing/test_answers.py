@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing import diff, trace
+from shapewatch.tracing import Diff, trace
 from shapewatch.tracing.questions import as_json
 from tests.helpers.small import build, small, words
 from tformer_lite import DecoderOnly
@@ -32,7 +32,7 @@ PUBLIC = {
     "Tree": "depth more notes",
     "Sheet": "headers notes rows",
     "AnnotatedSource": "",
-    "Diff": "notes titles versions whole",
+    "Diff": "notes",
     "Axis": "name proof size",
     "Attention": "axes keys masked mixed path queries scores values weights",
 }
@@ -42,7 +42,7 @@ def test_nothing_inside_shows_beside_what_is_documented(seen):
     """What completion offers: each is a documented method, or is named in
     the docstring of the class or of what it is a kind of."""
     things = [seen, seen.steps[0], seen.calls(), seen.tree()]
-    things += [seen.calls().rows[0], seen.parameters(), diff("a", "b")]
+    things += [seen.calls().rows[0], seen.parameters(), Diff("a", "b")]
     things += [seen.source(DecoderOnly), seen.axes[-1][0][0][0]]
     things += [seen.attention()[0]]
     assert {type(thing).__name__ for thing in things} == {*PUBLIC}

@@ -153,20 +153,16 @@ def kernel(folder: Path, cells: list[str], *packages) -> None:
 def test_in_a_notebook_with_magics_it_shows_the_same(
     version, script, tmp_path, request
 ):
-    """IPython compiles a cell under %%time without keeping its lines."""
     magics = "%matplotlib inline\n!true\n"
     if not (version and sys.version_info >= (3, 12)):
         # Later tokens of `!` are not those that IPython 7 knows.
         magics += "files = !ls\n"
     cells = [magics + MODEL, "%time one = 1\n" + WRITE]
-    timed = WRITE.replace("shown", "timed")
-    cells += ["%%time\n" + MODEL, "%%time\n" + timed]
     about = 'import IPython; Path("version").write_text(IPython.__version__)'
     packages = [request.getfixturevalue("older")] if version else []
     kernel(tmp_path, [*cells, about], *packages)
     assert (tmp_path / "version").read_text().startswith(version)
     assert shown(tmp_path) == script
-    assert (tmp_path / "timed.txt").read_text("utf8") == script
 
 
 def test_typed_at_a_prompt_it_shows_functions_names_and_the_same_shapes(

@@ -62,11 +62,11 @@ def entropy(x, mask):
 
 # What is found of (x, mask): the variable, and what the text says.
 FOUND = {
-    attend: (NO_ROW, "weights", "3 NaN in 9 numbers", "every query attend"),
-    log_in_place: (ROWS, "", "y: from -", "logarithm of 0"),
-    through_a_library: (ROWS, "", "12 NaN in 12", "0 / 0 is NaN"),
-    overflow: (ROWS, "scores", "It becomes NaN outside", "float16 holds no"),
-    vanishing: (ROWS, "", "large: from -", "above 6.55e+04"),
+    attend: (NO_ROW, "weights", "3 NaN in 9 numbers"),
+    log_in_place: (ROWS, "", "y: from -"),
+    through_a_library: (ROWS, "", "12 NaN in 12"),
+    overflow: (ROWS, "scores", "It becomes NaN outside"),
+    vanishing: (ROWS, "", "large: from -"),
     entropy: (ROWS, "logs", "It becomes NaN", "p: from 0 to 1"),
     written: (ROWS, "", "something has written into", "y: from"),
 }
@@ -82,7 +82,7 @@ def test_the_call_that_makes_it_is_named_with_what_it_reads(model):
     assert [text for text in said if text not in str(found)] == []
 
 
-def test_the_text_is_one_to_act_on():
+def test_the_text_says_where_and_of_what():
     sizes = {"T": 3, "D": 4}
     seen = trace(attend, X, NO_ROW, dims=sizes, axes=["T D", "T T"])
     found = seen.first_nan()
@@ -93,8 +93,6 @@ def test_the_text_is_one_to_act_on():
         "  weights = scores.softmax(-1)        (T, T) -> (T, T)",
         "It makes 3 NaN in 9 numbers. It reads:",
         f"  scores: from -inf to {(X @ X.mT)[NO_ROW].max():.3g}",
-        "The softmax of a row that is -inf everywhere is NaN: let every "
-        "query attend to something.",
     ]
 
 

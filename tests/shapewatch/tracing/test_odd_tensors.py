@@ -1,7 +1,6 @@
 """What is compiled, scripted or without numbers runs traced as it runs
 untraced; and a trace says what cannot be seen."""
 
-import re
 import warnings
 
 import pytest
@@ -51,9 +50,6 @@ def test_a_traced_run_gives_what_an_untraced_one_does(name, keep):
 # --- compiled code, and code out of Python's sight -----------------------
 
 
-COMPILED_NOTE = "compiled code ran as it is written, line by line"
-
-
 def eager(part):
     return torch.compile(part, backend="eager")
 
@@ -83,7 +79,7 @@ def test_compiled_code_is_traced_line_by_line_and_stays_compiled(
     expected = model(x)
     warm = trace(model, x, dims={"B": 2}, axes=["B _"])
     assert_close(warm.result, expected)
-    assert cold.notes == warm.notes == [COMPILED_NOTE]
+    assert cold.notes == warm.notes == []
     assert str(cold) == str(warm)
     assert "(B, 3)" in str(warm)
     outside = "outside every module" in str(warm)
@@ -108,24 +104,24 @@ FULL_GRAPH = torch.compile(doubled, backend="eager", fullgraph=True)
 
 @NEEDS_2_6
 @pytest.mark.parametrize(
-    ("model", "call", "said"),
+    ("model", "call", "notes"),
     [
-        (SCRIPTED, "script", "out of Python's sight"),
-        (lambda x: FULL_GRAPH(x), "mul", COMPILED_NOTE),
-        (lambda x: (y + 1 for y in x * 2), "mul", "generator .* list\\("),
+        (SCRIPTED, "script", ["out of Python's sight"]),
+        (lambda x: FULL_GRAPH(x), "mul", []),
     ],
-    ids=["script", "compiled", "generator"],
+    ids=["script", "compiled"],
 )
-def test_what_cannot_be_seen_is_noted_once_and_runs_as_ever(model, call, said):
+def test_what_cannot_be_seen_is_noted_once_and_runs_as_ever(
+    model, call, notes
+):
     seen = trace(model, X, keep=True)
-    (note,) = seen.notes
-    assert re.search(said, note)
-    assert f"note: {note}" in str(seen)
+    assert len(seen.notes) == len(notes)
+    for note, said in zip(seen.notes, notes):
+        assert said in note
+        assert f"note: {note}" in str(seen)
     assert call in [step.name.strip("_") for step in seen.steps]
-    expected = model(X)
-    if isinstance(expected, torch.Tensor):
-        assert seen.result.equal(expected)
-        assert seen.flops().rows
+    assert seen.result.equal(model(X))
+    assert seen.flops().rows
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
