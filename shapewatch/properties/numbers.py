@@ -1,5 +1,4 @@
-"""Numbers: finite, repeatable, logits at the end, of a healthy size; what
-dropout takes away."""
+"""Numbers: finite, repeatable, logits at the end, of a healthy size."""
 
 import math
 from collections.abc import Iterator
@@ -177,11 +176,6 @@ def after_others(subject: Subject) -> Tensor:
     except (FailedError, RuntimeError):  # the others do not fit
         return between_two(subject)
     return flat_rows((after - raw_output(subject).nan_to_num()).abs()).amax(-1)
-
-
-def other_rows(x: Tensor) -> Tensor:
-    """Give other rows, of other words."""
-    return x.roll(1, 0).flip(1) if x.ndim > 1 else x.roll(1, 0)
 
 
 Overwrites = list[tuple[int, Tensor]]  # which inputs, and where
