@@ -110,7 +110,7 @@ def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
             x.mul_(times)
-    return subject.made(*given)
+    return subject.outputs_of(*given)
 
 
 @check
@@ -168,8 +168,8 @@ def after_others(subject: Subject) -> Tensor:
     )
 
     def ask(*given: Any) -> Tensor:
-        subject.made(*others)
-        return subject.made(*given).nan_to_num()
+        subject.outputs_of(*others)
+        return subject.outputs_of(*given).nan_to_num()
 
     try:
         after = subject.call(ask, subject.given, seed=1)
@@ -188,10 +188,10 @@ def two_runs(subject: Subject) -> tuple[list[Tensor], Overwrites]:
     was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
 
     def ask(*given: Tensor) -> tuple[list[Tensor], Overwrites]:
-        runs = [subject.made(*given).nan_to_num()]
+        runs = [subject.outputs_of(*given).nan_to_num()]
         writes = [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
         seed_all(1)
-        return [*runs, subject.made(*given).nan_to_num()], writes
+        return [*runs, subject.outputs_of(*given).nan_to_num()], writes
 
     return subject.call(ask, subject.given)
 
