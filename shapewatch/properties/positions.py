@@ -498,8 +498,8 @@ def rows_of_places(
     moved = [x > FAINT * y.abs().max() for x, y in zip(apart, vectors)]
     if causal:
         moved = [torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in moved]
-    attends = (weights[-1] > 0).any(0)
-    return AttendedRows(parts.path, places, *moved, attends)
+    (q, k, v), attends = moved, (weights[-1] > 0).any(0)
+    return AttendedRows(parts.path, places, q, k, v, attends)
 
 
 def misplaced_rows(rows: AttendedRows) -> str:
