@@ -121,15 +121,22 @@ def loss_run(subject: Subject) -> LossRun:
         raise NotJudgedError("There is one position only: no word is next.")
     swap = LogitSwap({})
     loss = subject.call(partial(run_loss, subject, swap), subject.given)
+    loss = loss.detach() if isinstance(loss, Tensor) else loss
+    return LossRun(loss, *possible_logits(swap, target))
+
+
+def possible_logits(
+    swap: LogitSwap, target: Tensor
+) -> tuple[list[LogitSite], list[LogitSite]]:
+    """Find what may be the logits of a run: of what the model gave; and of
+    other products, those of as many words as the last has."""
     gave = [x for y in swap.outputs for x in tensors(getattr(y, "logits", y))]
     by_model = dict(call for x in gave for call in first_same(swap, x))
     products = {n: x for n, name, x in swap.results if name in LOGIT_PRODUCTS}
     given = logit_sites(swap, by_model, target)
     others = logit_sites(swap, products, target)
     sizes = [site.logits.shape[-1] for site in others]
-    others = [x for x, size in zip(others, sizes) if size == sizes[-1]]
-    loss = loss.detach() if isinstance(loss, Tensor) else loss
-    return LossRun(loss, given, others)
+    return given, [x for x, n in zip(others, sizes) if n == sizes[-1]]
 
 
 def loss_form(subject: Subject) -> str:

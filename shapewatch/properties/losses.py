@@ -40,12 +40,12 @@ EVEN = (
     "The loss rises when the right words get likelier than 60%. Is 1 minus "
     "the smoothing given as label_smoothing?"
 )
-TURNED = (
+OTHER_ORDER_HINT = (
     "The loss asks for the words of other positions: logits and labels are "
     "flattened in another order. Both are (B, T): look for a transpose, or a "
     "view in the place of one."
 )
-WRAPPED = (
+FIRST_WORD_HINT = (
     "The loss asks the last position of each row for its first word: "
     f"torch.roll puts it there. Leave the last logits out. {SHIFT_HINT}"
 )
@@ -208,7 +208,7 @@ def mixed_up(subject: Subject, wanted: list[WantedWords]) -> str:
     following = next_ids(subject, asked)[:, :count]
     orders = (words, following.T), (words.T, following)
     if not square and any(words_agree(*pair) for pair in orders):
-        return TURNED
+        return OTHER_ORDER_HINT
     for i, source in enumerate(subject.inputs[:-1]):
         there = source[:, :count].cpu()
         if there.shape == words.shape and words_agree(words, there):
@@ -243,7 +243,7 @@ def wrapped_targets(subject: Subject, wanted: list[WantedWords]) -> str:
     several = len(first.unique()) > 1 and chance <= 1e-3
     if len(wanted) > 1 or follows or not several or not last.equal(first):
         return ""
-    return WRAPPED
+    return FIRST_WORD_HINT
 
 
 @check
