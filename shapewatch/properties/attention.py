@@ -161,7 +161,7 @@ def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
         ask = partial(trace, subject.model, *inputs, keep=keep, **named)
         return subject.call(ask, ())
     except FailedError as error:
-        subject.call(subject.made, given)
+        subject.call(subject.outputs_of, given)
         raise NotJudgedError(f"It cannot be traced: {error}") from error
 
 
@@ -185,7 +185,7 @@ def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
         given = with_sequences(subject, nudge.inputs)
         calls = trace_run(subject, given, keep=True)._calls
     if not pushed:
-        subject.found["recorded_run",] = calls.steps, calls.run.visits
+        subject.remembered["recorded_run",] = calls.steps, calls.run.visits
     return describe_attentions(Data(calls))
 
 

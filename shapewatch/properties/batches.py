@@ -109,7 +109,9 @@ def moves_alone(subject: Subject, cut: RowCut) -> Tensor:
             x[part_rows(len(x), cut)[n]] if i in cut.which else x
             for i, x in enumerate(given)
         ]
-        outputs.append(subject.call(subject.made, tree_unflatten(some, form)))
+        outputs.append(
+            subject.call(subject.outputs_of, tree_unflatten(some, form))
+        )
         if outputs[-1].shape != batch[rows].shape:
             raise FailedError(f"it gives {tuple(outputs[-1].shape)}")
     back = torch.cat(order).argsort()

@@ -53,7 +53,7 @@ def cache_fault(
     *rest, words = given
     piece = *rest, words[:, start:end]
     by_way = partial(way, ends=ends)
-    once = Subject.made
+    once = Subject.outputs_of
     asked = (once, given, 0), (by_way, given, n), (once, piece, 0)
     try:
         at_once, now, alone = (call_attentions(subject, *run) for run in asked)

@@ -49,7 +49,7 @@ def cached_run(subject: Subject) -> Verdict:
         if is_joined_elsewhere(subject, given, reason):
             return False, f"{OTHER_AXIS} {reason}", at_once.new_ones(1, 1)
         raise NotJudgedError(reason)
-    least, way = min(ways, key=lambda one: one[0].max().item())
+    least, way = min(ways, key=lambda pair: pair[0].max().item())
     for run in CACHE_RUNS:
         with suppress(FailedError):
             apart = away_from(

@@ -280,7 +280,7 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     for n in odd[:: 1 + len(odd) // 8]:
         with suppress(FailedError):
             after = subject.call(
-                subject.made, part_of(subject, last, slice(n))
+                subject.outputs_of, part_of(subject, last, slice(n))
             )
             if after.shape[:2] == before[:, :n].shape[:2]:
                 joined = torch.cat([after, before[:, n:]], 1)
@@ -417,9 +417,9 @@ def source_coverage(subject: Subject) -> Verdict:
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
     roles, moves = attention_roles(subject), reach(subject, 0)
-    crossed = [one for one, parts in roles if parts == CROSS]
-    for one in crossed:
-        if wrong := missed_source(subject, one):
+    crossed = [attention for attention, sides in roles if sides == CROSS]
+    for attention in crossed:
+        if wrong := missed_source(subject, attention):
             return wrong
     unmoved = subject.real[-1] & ~depends_on(subject, 0, slice(None))
     if unmoved.any():
@@ -429,10 +429,10 @@ def source_coverage(subject: Subject) -> Verdict:
     if crossed:
         says = "Each target position attends to the whole source."
         return True, says, moves[0]
-    for one, (q, k, v) in roles:
+    for attention, (q, k, v) in roles:
         if k != v or (q == SOURCE and k[1]):
-            says = f"In {one.path}, the source asks the target, or keys and "
-            says += f"values are not of the same. {ROLES_HINT}"
+            says = f"In {attention.path}, the source asks the target, or keys "
+            says += f"and values are not of the same. {ROLES_HINT}"
             return False, says, moves[0]
     return True, "Each output depends on the source.", moves[0]
 

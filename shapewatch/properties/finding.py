@@ -36,7 +36,6 @@ UNABLE = (
 FUTURE = "Outputs may depend on the future here: causal=False."
 BROKEN, UNUSUAL, AS_EXPECTED = "broken", "unusual", "expected"
 LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
-REPORT_VERSION = 1
 VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 
@@ -134,7 +133,10 @@ class Report:
 
     def to_json(self) -> str:
         """Write the report as JSON; the class says what is in it."""
-        return report_json(self)
+        fields = "name", "level", "says"
+        findings = [{x: getattr(y, x) for x in fields} for y in self.findings]
+        data = {"version": 1, "ok": self.ok, "findings": findings}
+        return json.dumps(data, ensure_ascii=False, indent=1)
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
@@ -160,14 +162,6 @@ class FailedReport(Report):
         ]
 
 
-def report_json(report: Report) -> str:
-    """Write what all checks have found as JSON."""
-    fields = "name", "level", "says"
-    findings = [{x: getattr(y, x) for x in fields} for y in report.findings]
-    data = {"version": REPORT_VERSION, "ok": report.ok, "findings": findings}
-    return json.dumps(data, ensure_ascii=False, indent=1)
-
-
 def of_level(report: Report, level: str) -> Report:
     """Keep the findings of one level, such as "unusual"."""
     kept = [finding for finding in report.findings if finding.level == level]
@@ -186,11 +180,8 @@ def in_lines(finding: Finding, room: int) -> list[str]:
 
 def in_cells(finding: Finding) -> list[str]:
     """Write a finding as cells, of which only the sentence may break."""
-    return [
-        nowrap(finding.name),
-        nowrap(finding.verdict),
-        html.escape(finding.says),
-    ]
+    names = map(nowrap, (finding.name, finding.verdict))
+    return [*names, html.escape(finding.says)]
 
 
 def nowrap(text: str) -> str:

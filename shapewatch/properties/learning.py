@@ -156,55 +156,44 @@ EXCEPTIONS = {
 
 
 def learnt_as_one(subject: Subject) -> str:
-    """Say what learns as one, or which part of a matrix learns nothing, with
-    random weights, too; or ""."""
-    for path, name, other in named_twice(subject.model):
-        return (
-            f"In {path or 'the model'}, {name} and {other} are one module: "
-            "they learn as one. Is that meant?"
-        )
-    for name, rows in equal_rows(subject.model):
-        says = f"All numbers of {name} are the same: what it makes learns as "
-        if rows:
-            says = f"Rows {rows[0]} and {rows[1]} of {name} are the same: "
-            says += "what they make learns as "
-        return f"{says}one. Draw them at random."
-    dead = dead_parts(subject)
-    for seed in range(2 if dead else 0):
-        dead &= dead_parts(with_random_weights(subject, seed))
-    for name, part, count in sorted(dead)[:1]:
-        return (
-            f"Part {part} of {count} of what {name} makes gets no gradient, "
-            "and the others do. Is it read anywhere?"
-        )
-    return ""
+    """Say what learns as one, or which part of a matrix learns nothing; or
+    ""."""
+    model = subject.model
+    return shared_module(model) or equal_rows(model) or dead_part(subject)
 
 
-def named_twice(model: nn.Module) -> Iterator[tuple[str, str, str]]:
-    """Find modules that a module has under two names."""
+def shared_module(model: nn.Module) -> str:
+    """Say which module another one has under two names; or ""."""
     for path, part in model.named_modules():
         names: dict[int, str] = {}
         for name, child in part._modules.items():
-            if child is None or not any(True for _ in child.parameters()):
-                continue
-            if id(child) in names:
-                yield path, names[id(child)], name
-            names[id(child)] = name
+            first_name = names.setdefault(id(child), name)
+            if first_name != name and child and [*child.parameters()]:
+                return (
+                    f"In {path or 'the model'}, {first_name} and {name} are "
+                    "one module: they learn as one. Is that meant?"
+                )
+    return ""
 
 
-def equal_rows(model: nn.Module) -> Iterator[tuple[str, list[int]]]:
-    """Name matrices of one number, or of two rows alike, and these rows."""
+def equal_rows(model: nn.Module) -> str:
+    """Say which matrix is of one number, or has two rows alike; or ""."""
     for path, part in model.named_modules():
         weight = getattr(part, "weight", None)
         layer = isinstance(part, (nn.Linear, nn.Embedding))
         if not layer or not isinstance(weight, Tensor) or weight.ndim != 2:
             continue
-        weight = weight.detach()
+        weight, says = weight.detach(), ""
         first = weight.flatten()[:1]
         if min(weight.shape) > 1 and first != 0 and (weight == first).all():
-            yield f"{path}.weight", []
-        if isinstance(part, nn.Linear) and (rows := twin_rows(weight)):
-            yield f"{path}.weight", rows
+            says = f"All numbers of {path}.weight are the same: what it makes "
+            says += "learns as"
+        elif isinstance(part, nn.Linear) and (rows := twin_rows(weight)):
+            says = f"Rows {rows[0]} and {rows[1]} of {path}.weight are the "
+            says += "same: what they make learns as"
+        if says:
+            return f"{says} one. Draw them at random."
+    return ""
 
 
 def twin_rows(weight: Tensor) -> list[int]:
@@ -216,6 +205,20 @@ def twin_rows(weight: Tensor) -> list[int]:
     again = rows[counts[kinds] > 1].tolist()
     twins = [n for n in again if weight[n].equal(weight[again[0]])]
     return twins[:2] if len(twins) > 1 else []
+
+
+def dead_part(subject: Subject) -> str:
+    """Say which part of a matrix gets no gradient, whatever the weights; or
+    ""."""
+    dead = dead_parts(subject)
+    for seed in range(2 if dead else 0):
+        dead &= dead_parts(with_random_weights(subject, seed))
+    for name, part, count in sorted(dead)[:1]:
+        return (
+            f"Part {part} of {count} of what {name} makes gets no gradient, "
+            "and the others do. Is it read anywhere?"
+        )
+    return ""
 
 
 def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:

@@ -2,9 +2,9 @@
 word the loss asks each position for, seen by its gradient."""
 
 import math
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial, wraps
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -24,6 +24,11 @@ from shapewatch.tracing.record.tensors import tensors
 READS = LOOKUPS | {"one_hot", "index_select"}
 LOGIT_PRODUCTS = {"linear", "matmul", "__matmul__", "__rmatmul__", "einsum"}
 LOGIT_PRODUCTS |= {"mm", "bmm", "addmm", "baddbmm"}
+NO_LOSS = "There is no loss: give loss=."
+LOSS_FAILS = "The loss fails, or is no tensor of one number: see `next_word`."
+NO_WORDS = "The last input is no ids: it has no words to ask for."
+UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `next_word`."
+SUM_TOLERANCE = 0.01  # how far sums of what are probabilities may be from 1
 
 
 class LogitSite(NamedTuple):
@@ -49,13 +54,15 @@ class LogitSite(NamedTuple):
 
 class LogitSwap(TorchFunctionMode):
     """Number the calls of torch functions, and put tensors in the place of
-    what some of them give; keep what was read, and what was made."""
+    what some of them give. Keep the ids that are read, what may be logits,
+    with the name of the call that gave it, and what the model gives."""
 
     def __init__(self, puppets: dict[int, Tensor]):
         super().__init__()
         self.puppets, self.count = puppets, 0
         self.reads: list[tuple[int, Tensor]] = []
-        self.made: list[tuple[int, str, Tensor]] = []
+        self.results: list[tuple[int, str, Tensor]] = []
+        self.outputs: list[Any] = []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
@@ -67,36 +74,69 @@ class LogitSwap(TorchFunctionMode):
             ids = (x for x in args if isinstance(x, Tensor))
             self.reads += [(at, x) for x in ids if is_ids(x)]
         if not self.puppets and is_rows(result):
-            self.made.append((at, name, result))
+            self.results.append((at, name, result))
         return result
 
 
 class LossRun(NamedTuple):
     """A run of a loss: what it gave, whether that has a gradient, and the
     calls whose results may be the logits: those that a model gave, and
-    others."""
+    other products."""
 
     loss: Any
     given: list[LogitSite]
     others: list[LogitSite]
 
 
-def observe_loss(subject: Subject) -> LossRun:
-    """Run a loss as it is; FailedError for whatever goes wrong."""
-    stage, outputs = LogitSwap({}), list[Any]()
-    ask = partial(run_loss, subject, stage, outputs)
-    loss = subject.call(ask, subject.given)
-    given = [x for y in outputs for x in tensors(getattr(y, "logits", y))]
-    firsts = {at: x for x in given for at, *_, x in first_same(stage, x)}
-    products = [(a, x) for a, name, x in stage.made if name in LOGIT_PRODUCTS]
+def run_loss(subject: Subject, swap: LogitSwap, *given: Any) -> Any:
+    """Run a loss in training, and note what the model gives."""
+    model = subject.model
+
+    def note(path: str, *call: Any) -> None:
+        if not path:
+            swap.outputs.append(call[-1])
+
+    @wraps(model)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        swap.outputs.append(model(*args, **kwargs))
+        return swap.outputs[-1]
+
+    called: Any = model.train() if isinstance(model, nn.Module) else noted
+    inputs, named = subject.handed_on(given)
+    with torch.enable_grad(), watch_modules(model, note), swap:
+        result = subject.loss(called, *inputs, **named)
+    return getattr(result, "loss", result)
+
+
+@once
+def loss_run(subject: Subject) -> LossRun:
+    """Run the loss as it is; NotJudgedError where it cannot be judged, and
+    FailedError for whatever goes wrong."""
+    if subject.loss is None:
+        raise NotJudgedError(f"{NO_LOSS} {loss_form(subject)}")
     target = subject.inputs[-1]
-    sites = [*logit_sites(stage, firsts.items(), target)]
-    others = [*logit_sites(stage, products, target)]
-    if others:
-        size = others[-1].logits.shape[-1]
-        others = [x for x in others if x.logits.shape[-1] == size]
+    if target.is_floating_point() or target.ndim != 2:
+        raise NotJudgedError(NO_WORDS)
+    if target.shape[1] < 2:
+        raise NotJudgedError("There is one position only: no word is next.")
+    swap = LogitSwap({})
+    loss = subject.call(partial(run_loss, subject, swap), subject.given)
     loss = loss.detach() if isinstance(loss, Tensor) else loss
-    return LossRun(loss, sites, others)
+    return LossRun(loss, *possible_logits(swap, target))
+
+
+def possible_logits(
+    swap: LogitSwap, target: Tensor
+) -> tuple[list[LogitSite], list[LogitSite]]:
+    """Find what may be the logits of a run: of what the model gave; and of
+    other products, those of as many words as the last has."""
+    gave = [x for y in swap.outputs for x in tensors(getattr(y, "logits", y))]
+    by_model = dict(call for x in gave for call in first_same(swap, x))
+    products = {n: x for n, name, x in swap.results if name in LOGIT_PRODUCTS}
+    given = logit_sites(swap, by_model, target)
+    others = logit_sites(swap, products, target)
+    sizes = [site.logits.shape[-1] for site in others]
+    return given, [x for x, n in zip(others, sizes) if n == sizes[-1]]
 
 
 def loss_form(subject: Subject) -> str:
@@ -109,30 +149,6 @@ def loss_form(subject: Subject) -> str:
     )
 
 
-def run_loss(
-    subject: Subject, stage: LogitSwap, outputs: list, *given: Any
-) -> Any:
-    """Run a loss in training, and note what the model gives."""
-    model = subject.model
-
-    def note(path: str, *call: Any) -> None:
-        if not path:
-            outputs.append(call[-1])
-
-    @wraps(model)
-    def noted(*args: Any, **kwargs: Any) -> Any:
-        outputs.append(model(*args, **kwargs))
-        return outputs[-1]
-
-    called: Any = noted
-    if isinstance(model, nn.Module):
-        called = model.train()
-    inputs, named = subject.handed_on(given)
-    with torch.enable_grad(), watch_modules(model, note), stage:
-        result = subject.loss(called, *inputs, **named)
-    return getattr(result, "loss", result)
-
-
 def loss_of_logits(
     subject: Subject, puppets: dict[int, Tensor], *given: Any
 ) -> tuple[Any, list[Tensor | None]]:
@@ -140,7 +156,7 @@ def loss_of_logits(
     leaves = {at: x.detach().requires_grad_() for at, x in puppets.items()}
 
     def ask(*inputs: Any) -> tuple[Any, list[Tensor | None]]:
-        loss = run_loss(subject, LogitSwap(leaves), [], *inputs)
+        loss = run_loss(subject, LogitSwap(leaves), *inputs)
         if not isinstance(loss, Tensor) or not loss.requires_grad:
             return loss, [None] * len(leaves)
         return loss.detach(), gradients_of(loss, [*leaves.values()])
@@ -150,8 +166,6 @@ def loss_of_logits(
 
 def gradients_of(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
     """Draw the gradients of some tensors, None where there is none."""
-    if not leaves:
-        return []
     return [*torch.autograd.grad(loss, leaves, allow_unused=True)]
 
 
@@ -161,36 +175,42 @@ def reaches_weights(subject: Subject) -> bool | None:
     weights = [p for p in every if p.requires_grad]
 
     def ask(*inputs: Any) -> bool:
-        loss = run_loss(subject, LogitSwap({}), [], *inputs)
+        loss = run_loss(subject, LogitSwap({}), *inputs)
         gradients = gradients_of(loss, weights) if loss.requires_grad else []
         return any(x is not None and bool(x.any()) for x in gradients)
 
     return subject.call(ask, subject.given) if weights else None
 
 
-def first_same(stage: LogitSwap, x: Tensor) -> list[tuple[int, str, Tensor]]:
+def first_same(swap: LogitSwap, x: Tensor) -> list[tuple[int, Tensor]]:
     """Find the first call that gave a tensor, or another like it."""
     if not is_rows(x):
         return []
     kind = x.shape, x.dtype
-    alike = [m for m in stage.made if (m[2].shape, m[2].dtype) == kind]
-    same = [m for m in alike if m[2] is x]
-    return (same or [m for m in alike if m[2].equal(x)])[:1]
+    alike = [(n, y) for n, _, y in swap.results if (y.shape, y.dtype) == kind]
+    same = [call for call in alike if call[1] is x]
+    return (same or [call for call in alike if call[1].equal(x)])[:1]
 
 
 def logit_sites(
-    stage: LogitSwap, candidates: Any, target: Tensor
-) -> Iterator[LogitSite]:
-    """Find what may be logits, and the ids that stand behind them."""
-    for at, x in sorted(candidates, key=lambda one: one[0]):
-        reads = [ids for i, ids in stage.reads if i <= at]
-        earlier = [y for ids in reads for y in (ids.T, ids)]
-        fit = [(likeness(ids, target), ids) for ids in earlier]
-        fit = [(n, ids) for n, ids in fit if n >= 0.5 and row_orders(x, ids)]
-        if fit:
-            ids = max(reversed(fit), key=lambda one: one[0])[1]
-            site = at, x.detach(), ids.detach().clone().cpu()
-            yield LogitSite(*site, row_orders(x, ids)[0])
+    swap: LogitSwap, candidates: dict[int, Tensor], target: Tensor
+) -> list[LogitSite]:
+    """Find what may be logits, and the ids that stand behind them: of those
+    that are most like the target, the last."""
+    sites = []
+    for at, x in sorted(candidates.items(), key=itemgetter(0)):
+        reads = [y for n, ids in swap.reads if n <= at for y in (ids.T, ids)]
+        shares = [
+            (likeness(ids, target), n)
+            for n, ids in enumerate(reads)
+            if row_orders(x, ids)
+        ]
+        share, nth = max(shares, default=(0.0, 0))
+        if share >= 0.5:
+            ids = reads[nth].detach().clone().cpu()
+            rows = row_orders(x, ids)[0]
+            sites.append(LogitSite(at, x.detach(), ids, rows))
+    return sites
 
 
 def row_orders(x: Tensor, ids: Tensor) -> list[Tensor]:
@@ -238,13 +258,6 @@ def is_ids(x: Tensor) -> bool:
     return number and x.ndim == 2 and x.dtype != torch.bool
 
 
-NO_LOSS = "There is no loss: give loss=."
-LOSS_FAILS = "The loss fails, or is no tensor of one number: see `next_word`."
-NO_WORDS = "The last input is no ids: it has no words to ask for."
-UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `next_word`."
-SUM_TOLERANCE = 0.01  # how far sums of what are probabilities may be from 1
-
-
 class WantedWords(NamedTuple):
     """What a loss asks of the logits of one site.
 
@@ -260,34 +273,21 @@ class WantedWords(NamedTuple):
 
 
 @once
-def loss_run(subject: Subject) -> LossRun:
-    """Run the loss as it is; NotJudgedError where it cannot be judged."""
-    if subject.loss is None:
-        raise NotJudgedError(f"{NO_LOSS} {loss_form(subject)}")
-    target = subject.inputs[-1]
-    if target.is_floating_point() or target.ndim != 2:
-        raise NotJudgedError(NO_WORDS)
-    if target.shape[1] < 2:
-        raise NotJudgedError("There is one position only: no word is next.")
-    return observe_loss(subject)
-
-
-@once
 def wanted_words(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for where all words are equally likely."""
     run = loss_run(subject)
-    places = {site.at: site for site in run.others + run.given}
-    even = {at: uniform(site) for at, site in places.items()}
+    sites = {site.at: site for site in run.others + run.given}
+    if not sites:
+        return []
+    even = {at: uniform(site) for at, site in sites.items()}
     loss, gradients = loss_of_logits(subject, even)
     if isinstance(loss, Tensor) and not loss.isfinite().all():
         raise NotJudgedError(f"The loss is {loss} where all words are alike.")
-    pulls = dict(zip(even, gradients))
+    pulls = {at: x for at, x in zip(even, gradients) if x is not None}
     for group in (run.given, run.others):
-        pairs = [(x, pulls[x.at]) for x in group]
-        alive = [(x, pull) for x, pull in pairs if pull is not None]
-        judged = [in_best_order(x, pull) for x, pull in alive if pull.any()]
-        if judged and (group is run.given or len(judged) == 1):
-            return judged
+        moved = [x for x in group if x.at in pulls and pulls[x.at].any()]
+        if moved and (group is run.given or len(moved) == 1):
+            return [in_best_order(x, pulls[x.at]) for x in moved]
     return []
 
 
@@ -372,20 +372,11 @@ def uniform(site: LogitSite) -> Tensor:
 
 def as_spoken(site: LogitSite, x: Tensor) -> Tensor:
     """Say log-probabilities as the model does: some give probabilities."""
-    return x.exp() if speaks(site) == "probabilities" else x
-
-
-def speaks(site: LogitSite) -> str:
-    """Tell whether a model gives probabilities, their logarithms or logits."""
-    x = site.logits.float()
-    x = x[(x < torch.inf).all(-1)]
-    if not len(x):
-        return "logits"
-    if ((x.sum(-1) - 1).abs() < SUM_TOLERANCE).all() and (x >= 0).all():
-        return "probabilities"
-    if (x.logsumexp(-1).abs() < SUM_TOLERANCE).all():
-        return "log-probabilities"
-    return "logits"
+    rows = site.logits.float()
+    rows = rows[(rows < torch.inf).all(-1)]
+    sums_to_one = ((rows.sum(-1) - 1).abs() < SUM_TOLERANCE).all()
+    shares = len(rows) and sums_to_one and (rows >= 0).all()
+    return x.exp() if shares else x
 
 
 def as_logits(

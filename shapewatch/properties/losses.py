@@ -40,6 +40,20 @@ EVEN = (
     "The loss rises when the right words get likelier than 60%. Is 1 minus "
     "the smoothing given as label_smoothing?"
 )
+OTHER_ORDER_HINT = (
+    "The loss asks for the words of other positions: logits and labels are "
+    "flattened in another order. Both are (B, T): look for a transpose, or a "
+    "view in the place of one."
+)
+FIRST_WORD_HINT = (
+    "The loss asks the last position of each row for its first word: "
+    f"torch.roll puts it there. Leave the last logits out. {SHIFT_HINT}"
+)
+END_HINT = (
+    ", the first one after the words. That is right only where [PAD] is the "
+    "end of a text as well."
+)
+MASK_HINT = ". Look at ignore_index, or at the mask of the loss."
 OFFSETS = {
     0: "word that stands there, which was read: it learns to copy. The labels "
     "are not shifted",
@@ -56,26 +70,27 @@ def next_word(subject: Subject) -> Verdict:
     """See whether the loss asks each position for the word that comes next,
     and not for the one that it has read; and whether it is one number whose
     gradient reaches the logits: otherwise nothing is learnt."""
+    nothing = torch.zeros(1, 1)
     try:
         run = loss_run(subject)
     except FailedError as error:
         says = f"The loss fails: {error}. {loss_form(subject)}"
-        return False, says, torch.zeros(1, 1)
+        return False, says, nothing
     if wrong := no_number(subject, run.loss):
-        return False, wrong, torch.zeros(1, 1)
+        return False, wrong, nothing
     try:
         wanted = wanted_words(subject)
     except FailedError as error:
         raise NotJudgedError(f"With other logits it fails: {error}") from error
     if not wanted:
-        return False, why_unlearnt(subject, run), torch.zeros(1, 1)
-    return of_wanted_words(subject, wanted)
-
-
-def of_wanted_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
-    """Judge which words a loss asks for."""
+        return False, why_unlearnt(subject, run), nothing
     if not subject.causal:
         return of_hidden_words(wanted)
+    return of_next_words(subject, wanted)
+
+
+def of_next_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
+    """Judge which words a loss asks for."""
     pulls = wanted[0].pulls
     shares = {k: share_at(subject, wanted, k) for k in (1, *OFFSETS)}
     if shares[1] == shares[0] == 1:
@@ -84,12 +99,14 @@ def of_wanted_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
     if offset in OFFSETS:
         says = f"The loss asks each position for the {OFFSETS[offset]}."
         return False, f"{says} {SHIFT_HINT}", pulls
-    wrong = sign_error(wanted) if offset == 1 else ""
-    if wrong := wrong or mixed_up(subject, wanted, offset):
-        return False, wrong, pulls
     if offset == 1:
-        even = too_even(subject, wanted)
-        return (False, EVEN, pulls, UNUSUAL) if even else (True, RIGHT, pulls)
+        if wrong := sign_error(wanted) or wrapped_targets(subject, wanted):
+            return False, wrong, pulls
+        if too_even(subject, wanted):
+            return False, EVEN, pulls, UNUSUAL
+        return True, RIGHT, pulls
+    if wrong := mixed_up(subject, wanted):
+        return False, wrong, pulls
     if shares[1] < 0.5:
         raise NotJudgedError(NEITHER)
     says = (
@@ -142,17 +159,17 @@ def too_even(subject: Subject, wanted: list[WantedWords]) -> bool:
         even = torch.full((*asked.words.shape, size), 0.4 / max(size - 1, 1))
         words = asked.words.clamp(0)[..., None]
         guesses.append(even.scatter(-1, words, 0.6).log())
-    _, pulls = loss_of_logits(subject, as_logits(wanted, guesses))
-    for asked, pull in zip(wanted, pulls):
-        if pull is None:
-            return False
-        word_pulls = asked.site.sorted(pull).cpu()
-        word_pulls = word_pulls.gather(-1, asked.words.clamp(0)[..., None])[
-            ..., 0
-        ]
-        if not (word_pulls[asked.words >= 0] > 0).all():
-            return False
-    return True
+    _, slopes = loss_of_logits(subject, as_logits(wanted, guesses))
+    return all(map(all_rise, wanted, slopes))
+
+
+def all_rise(asked: WantedWords, slopes: Tensor | None) -> bool:
+    """Whether a loss rises with the logit of each word that it asks for."""
+    if slopes is None:
+        return False
+    words = asked.words.clamp(0)[..., None]
+    of_words = asked.site.sorted(slopes).cpu().gather(-1, words)[..., 0]
+    return bool((of_words[asked.words >= 0] > 0).all())
 
 
 def of_hidden_words(wanted: list[WantedWords]) -> Verdict:
@@ -180,28 +197,18 @@ def sign_error(wanted: list[WantedWords]) -> str:
     )
 
 
-def mixed_up(
-    subject: Subject, wanted: list[WantedWords], offset: int | None
-) -> str:
+def mixed_up(subject: Subject, wanted: list[WantedWords]) -> str:
     """Say where the words are those of another row or position, or ""."""
-    asked = wanted[0]
     if len(wanted) > 1:
         return ""
-    if offset == 1:
-        return wrapped_targets(subject, asked)
+    asked = wanted[0]
     square = asked.site.logits.shape[0] == asked.site.logits.shape[1]
     count = asked.words.shape[1] - (not asked.counts[:, -1].any())
-    words, following = (
-        asked.words[:, :count],
-        next_ids(subject, asked)[:, :count],
-    )
+    words = asked.words[:, :count]
+    following = next_ids(subject, asked)[:, :count]
     orders = (words, following.T), (words.T, following)
     if not square and any(words_agree(*pair) for pair in orders):
-        return (
-            "The loss asks for the words of other positions: logits and "
-            "labels are flattened in another order. Both are (B, T): look "
-            "for a transpose, or a view in the place of one."
-        )
+        return OTHER_ORDER_HINT
     for i, source in enumerate(subject.inputs[:-1]):
         there = source[:, :count].cpu()
         if there.shape == words.shape and words_agree(words, there):
@@ -227,24 +234,16 @@ def words_agree(words: Tensor, right: Tensor) -> bool:
     return bool(both.sum() > 2 and words[both].equal(right[both]))
 
 
-def wrapped_targets(subject: Subject, asked: WantedWords) -> str:
+def wrapped_targets(subject: Subject, wanted: list[WantedWords]) -> str:
     """Say that the last positions are asked for the first words, or ""."""
+    asked = wanted[0]
     last, first = asked.words[:, -1], asked.site.read[:, 0]
     follows = (next_ids(subject, asked)[:, -1] >= 0).any()
     chance = asked.site.logits.shape[-1] ** -float(len(first))
     several = len(first.unique()) > 1 and chance <= 1e-3
-    if follows or not several or not last.equal(first):
+    if len(wanted) > 1 or follows or not several or not last.equal(first):
         return ""
-    return (
-        "The loss asks the last position of each row for its first word: "
-        "torch.roll puts it there. Leave the last logits out. " + SHIFT_HINT
-    )
-
-
-END_HINT = (
-    ", the first one after the words. That is right only where [PAD] is the "
-    "end of a text as well."
-)
+    return FIRST_WORD_HINT
 
 
 @check
@@ -256,14 +255,14 @@ def padding_in_loss(subject: Subject) -> Verdict:
         raise NotJudgedError(no_padding(subject))
     for asked in wanted:
         wrong = pads_asked(subject, asked)
-        inner = wrong & (ids_at(asked, 0) == pad)
-        if wrong.any():
-            b, t = (inner if inner.any() else wrong).nonzero()[0].tolist()
-            says = f"Sequence {b}: the loss asks position {t} for [PAD]"
-            if not inner.any():
-                return False, says + END_HINT, asked.pulls, UNUSUAL
-            says += ". Look at ignore_index, or at the mask of the loss."
-            return False, says, asked.pulls
+        at_pads = wrong & (ids_at(asked, 0) == pad)
+        for places in (at_pads, wrong):
+            if places.any():
+                b, t = places.nonzero()[0].tolist()
+                says = f"Sequence {b}: the loss asks position {t} for [PAD]"
+                if places is wrong:
+                    return False, says + END_HINT, asked.pulls, UNUSUAL
+                return False, says + MASK_HINT, asked.pulls
     if says := wrong_denominator(wanted) or for_nothing(subject, wanted):
         return False, says, wanted[0].pulls, UNUSUAL
     return True, "No position is asked for [PAD].", wanted[0].pulls
@@ -288,14 +287,14 @@ def wrong_denominator(wanted: list[WantedWords]) -> str:
     """Say that a loss divides by all positions, though some count, or ""."""
     asked = wanted[0]
     count, (b, t) = int(asked.counts.sum()), asked.words.shape
-    for length in (t, t - 1):
-        part = count / (b * length or 1)
+    for total in (b * t, b * (t - 1)):
+        part = count / (total or 1)
         near = abs(asked.pulls.sum().item() - part) < 1e-4 * part
-        if len(wanted) == 1 and count < b * length and near:
+        if len(wanted) == 1 and count < total and near:
             return (
-                f"Of {b * length} positions {count} count, and their sum is "
-                f"divided by {b * length}: the more padding, the less is "
-                "learnt. Divide by the number of words."
+                f"Of {total} positions {count} count, and their sum is "
+                f"divided by {total}: the more padding, the less is learnt. "
+                "Divide by the number of words."
             )
     return ""
 

@@ -1,5 +1,4 @@
-"""Numbers: finite, repeatable, logits at the end, of a healthy size; what
-dropout takes away."""
+"""Numbers: finite, repeatable, logits at the end, of a healthy size."""
 
 import math
 from collections.abc import Iterator
@@ -111,7 +110,7 @@ def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
             x.mul_(times)
-    return subject.made(*given)
+    return subject.outputs_of(*given)
 
 
 @check
@@ -169,19 +168,14 @@ def after_others(subject: Subject) -> Tensor:
     )
 
     def ask(*given: Any) -> Tensor:
-        subject.made(*others)
-        return subject.made(*given).nan_to_num()
+        subject.outputs_of(*others)
+        return subject.outputs_of(*given).nan_to_num()
 
     try:
         after = subject.call(ask, subject.given, seed=1)
     except (FailedError, RuntimeError):  # the others do not fit
         return between_two(subject)
     return flat_rows((after - raw_output(subject).nan_to_num()).abs()).amax(-1)
-
-
-def other_rows(x: Tensor) -> Tensor:
-    """Give other rows, of other words."""
-    return x.roll(1, 0).flip(1) if x.ndim > 1 else x.roll(1, 0)
 
 
 Overwrites = list[tuple[int, Tensor]]  # which inputs, and where
@@ -194,10 +188,10 @@ def two_runs(subject: Subject) -> tuple[list[Tensor], Overwrites]:
     was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
 
     def ask(*given: Tensor) -> tuple[list[Tensor], Overwrites]:
-        runs = [subject.made(*given).nan_to_num()]
+        runs = [subject.outputs_of(*given).nan_to_num()]
         writes = [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
         seed_all(1)
-        return [*runs, subject.made(*given).nan_to_num()], writes
+        return [*runs, subject.outputs_of(*given).nan_to_num()], writes
 
     return subject.call(ask, subject.given)
 

@@ -51,7 +51,7 @@ def padding_invariance(subject: Subject) -> Verdict:
     Padding is what has the id `pad`, or what a mask (B, T) that is given
     says; where there is such a mask, some is put beside a row, too.
     """
-    held, reasons = list[Verdict](), list[str]()
+    verdicts, reasons = list[Verdict](), list[str]()
     for ask in (moved_by_padding, without_padding, unknown_dependence):
         try:
             verdict = ask(subject)
@@ -60,12 +60,12 @@ def padding_invariance(subject: Subject) -> Verdict:
             continue
         if not verdict[0]:
             return verdict
-        held.append(verdict)
-    if not held:
+        verdicts.append(verdict)
+    if not verdicts:
         raise NotJudgedError(reasons[0])
-    first_one, *others = (one[1] for one in held)
-    more = (says.removeprefix(MASKED_WELL).strip() for says in others)
-    return True, " ".join([first_one, *filter(None, more)]), held[0][2]
+    _, says, moves, *_ = verdicts[0]
+    more = (x[1].removeprefix(MASKED_WELL).strip() for x in verdicts[1:])
+    return True, " ".join([says, *filter(None, more)]), moves
 
 
 def no_padding(subject: Subject) -> str:
@@ -162,8 +162,8 @@ def without_padding(subject: Subject) -> Verdict:
 def moves_of_padding(subject: Subject, row: PaddedRow) -> Tensor:
     """How far the outputs of the words are from those without padding, as a
     share of the outputs' size: (1, T), 0 at what is no word."""
-    beside = subject.call(subject.made, row.padded)
-    alone = subject.call(subject.made, row.words)
+    beside = subject.call(subject.outputs_of, row.padded)
+    alone = subject.call(subject.outputs_of, row.words)
     if row.which == subject.last:
         beside = beside[:, row.start : row.start + alone.shape[1]]
     words = alone.shape[1] == row.words[subject.places[-1]].shape[1]

@@ -41,13 +41,14 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     if len(wrong):
         where = tuple(wrong[0].tolist())
         pair = mine[where].item(), theirs[where].item()
-        one, other = number_texts(*pair, atol)
+        mine_text, their_text = number_texts(*pair, atol)
         raise ValueError(
             f"same shape {shape}, other values: {len(wrong)} of {many} "
-            f"differ, first at {list(where)}: mine {one}, theirs {other}"
+            f"differ, first at {list(where)}: mine {mine_text}, theirs "
+            f"{their_text}"
         )
-    one = f"the one value of {shape} agrees"
-    print("same:", one if many == 1 else f"all {many} values of {shape} agree")
+    says = f"all {many} values of {shape} agree"
+    print("same:", f"the one value of {shape} agrees" if many == 1 else says)
 
 
 def are_close(mine: Tensor, theirs: Tensor) -> bool:
@@ -77,7 +78,7 @@ def number_texts(
         (digits_text(mine, atol, n), digits_text(theirs, atol, n))
         for n in (4, 8, 17)
     ]
-    return next((one for one in pairs if one[0] != one[1]), pairs[0])
+    return next((x for x in pairs if x[0] != x[1]), pairs[0])
 
 
 def digits_text(value: complex, atol: float, digits: int) -> str:

@@ -136,14 +136,17 @@ SUM_PRODUCTS = (
 
 class OneWord(NamedTuple):
     """What an attention makes of one word at all positions, where positions
-    enter it: queries, keys and their products (B, H, T, D) or (B, H, T, T).
-    """
+    enter it: queries, keys and values (B, H, T, D)."""
 
     path: str
     q: Tensor
     k: Tensor
     v: Tensor
-    products: Tensor
+
+    @property
+    def products(self) -> Tensor:
+        """Those of the first row and head: (T, T)."""
+        return (self.q @ self.k.mT)[0, 0]
 
 
 @check
@@ -168,10 +171,10 @@ def relative_positions(subject: Subject) -> Verdict:
     if rotated := wrong_rotation(subject, placed):
         word, says, level = rotated
         says = f"In {word.path}, {says}"
-        return False, says, word.products[0, 0], level
+        return False, says, word.products, level
     says = f"{SAME_WORD} queries times keys depend on the distance of their "
     says += f"positions alone, in {how_many(placed)}."
-    return True, says, placed[0].products[0, 0]
+    return True, says, placed[0].products
 
 
 def wrong_rotation(
@@ -205,16 +208,17 @@ def not_placed_before(
 
 def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
     """Find attentions that positions enter, with one word everywhere."""
-    alike, found = same_word(subject, word), []
-    for one in all_attentions(alike):
-        q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
+    alike, placed = same_word(subject, word), []
+    for parts in all_attentions(alike):
+        operands = parts.q, parts.k, parts.v
+        q, k, v = (by_rows(alike, x.matrix) for x in operands)
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
         within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
         alone = all_alike(v) or (is_turned(v) and is_turned(q))
         if within and alone and not all_alike(q, k):
             k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
-            found.append(OneWord(one.path, q, k, v, q @ k.mT))
-    return found
+            placed.append(OneWord(parts.path, q, k, v))
+    return placed
 
 
 def by_rows(subject: Subject, x: Tensor) -> Tensor:
@@ -395,12 +399,12 @@ def first_attention(subject: Subject, t: int) -> AttentionParts | None:
 
 def placed_later(subject: Subject, which: int) -> bool:
     """Whether positions of an input come in later than in embeddings."""
-    alike = same_word(subject, 0)
-    for one, own in zip(all_attentions(alike), own_operands(subject, which)):
-        if one.biases and all(own[:2]) and not even(one.weights):
+    every = all_attentions(same_word(subject, 0))
+    for parts, of_side in zip(every, own_operands(subject, which)):
+        if parts.biases and all(of_side[:2]) and not even(parts.weights):
             return True
-        parts = compress((one.q, one.k, one.v), own)
-        if not all_alike(*(x.matrix for x in parts)):
+        operands = compress((parts.q, parts.k, parts.v), of_side)
+        if not all_alike(*(x.matrix for x in operands)):
             return True
     return False
 
@@ -479,23 +483,23 @@ def attended_rows(subject: Subject, which: int) -> list[AttendedRows]:
 
 
 def rows_of_places(
-    one: AttentionParts, places: list[int], causal: bool
+    parts: AttentionParts, places: list[int], causal: bool
 ) -> AttendedRows | None:
     """See which rows of an attention differ from those of a batch's last.
     Where the future is hidden, a place has those that the next does not
     reach: no row of its own is among these."""
     rows = len(places) + 1
-    every = [one.q.matrix, one.k.matrix, one.v.matrix, one.weights]
-    t, s = one.weights.shape[-2:]
+    operands = [x.matrix for x in (parts.q, parts.k, parts.v)]
+    every, (t, s) = [*operands, parts.weights], parts.weights.shape[-2:]
     if t > s or any(x[..., 0, 0].numel() % rows for x in every):
         return None
-    *parts, weights = (x.reshape(rows, -1, *x.shape[-2:]) for x in every)
-    apart = [(x[:-1] - x[-1:]).abs().amax((1, 3)) for x in parts]
-    moved = [x > FAINT * y.abs().max() for x, y in zip(apart, parts)]
+    *vectors, weights = (x.reshape(rows, -1, *x.shape[-2:]) for x in every)
+    apart = [(x[:-1] - x[-1:]).abs().amax((1, 3)) for x in vectors]
+    moved = [x > FAINT * y.abs().max() for x, y in zip(apart, vectors)]
     if causal:
         moved = [torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in moved]
-    q, k, v = moved
-    return AttendedRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
+    (q, k, v), attends = moved, (weights[-1] > 0).any(0)
+    return AttendedRows(parts.path, places, q, k, v, attends)
 
 
 def misplaced_rows(rows: AttendedRows) -> str:

@@ -1,9 +1,7 @@
 """The report: all checks on one model; and an assertion of one."""
 
-import sys
-import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -49,27 +47,6 @@ from shapewatch.properties.subject import (
     subject_of,
 )
 from shapewatch.tracing.record.owners import SITE_PACKAGES, owner
-
-PATIENCE = 10.0  # seconds of work before progress is written
-
-
-def with_progress(checks: Sequence[Callable]) -> Iterator[Callable]:
-    """Give checks one by one, and show on a terminal which is running."""
-    ipython: Any = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    looks = sys.stderr.isatty() or getattr(shell, "kernel", None) is not None
-    start, work, width = time.monotonic(), time.thread_time(), 0
-    for n, check in enumerate(checks, 1):
-        if looks and time.thread_time() - work > PATIENCE:
-            text = f"report: {check.__name__} ({n} of {len(checks)}), "
-            text += f"{time.monotonic() - start:.0f} s"
-            print(
-                "\r" + text.ljust(width), end="", file=sys.stderr, flush=True
-            )
-            width = len(text)
-        yield check
-    if width:
-        print("\r" + " " * width, end="\r", file=sys.stderr, flush=True)
 
 
 def why_not_running(subject: Subject) -> str:
@@ -195,7 +172,7 @@ def report(
         if failure := why_not_running(subject):
             findings = [Finding(name, False, failure) for name in names]
             return FailedReport(findings)
-        findings = [ask(subject) for ask in with_progress(checks)]
+        findings = [ask(subject) for ask in checks]
     return Report([after_all(finding, reasons) for finding in findings])
 
 

@@ -85,15 +85,15 @@ class ModelRunner(Sequences):
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        return self.call(self.made, with_sequences(self, inputs), seed)
+        return self.call(self.outputs_of, with_sequences(self, inputs), seed)
 
-    def made(self, *given: Tensor) -> Tensor:
+    def outputs_of(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
         result, rows = self.answer(*given), given[self.places[-1]]
-        found = select_output(self.pick, result, rows)
-        made = for_positions(found, rows)
-        self.pools = made is not found
-        return made.clone()
+        output = select_output(self.pick, result, rows)
+        by_position = for_positions(output, rows)
+        self.pools = by_position is not output
+        return by_position.clone()
 
     def answer(self, *given: Any, **more: Any) -> Any:
         """Call the model with all that is given, as its caller did; or with
@@ -152,7 +152,7 @@ class Subject(ModelRunner):
             says = f"{positions=} is too few: the first and the last are two"
             raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
-        self.found = dict[tuple, Any]()
+        self.remembered = dict[tuple, Any]()
         model = getattr(model, "_orig_mod", model)  # of a compiled one
         self.ids = own_ids(model, pad, unknown)
         self.model = model
@@ -187,7 +187,7 @@ def with_model(
     """Ask another model the same: of the same inputs, or of others like
     them. What is `free` of it is not put back after a run."""
     other = copy(subject)
-    other.model, other.found = model, {}
+    other.model, other.remembered = model, {}
     other.given = subject.given if given is None else given
     beside = copy(subject.state)
     beside.known = beside.known | {id(x): x for x in free}
@@ -235,13 +235,13 @@ def once(find: Callable[..., Result]) -> Callable[..., Result]:
     """Let what is found out about a subject be remembered."""
 
     @wraps(find)
-    def remembered(subject: Subject, *which: Any) -> Result:
+    def ask_once(subject: Subject, *which: Any) -> Result:
         key = find.__name__, *which
-        if key not in subject.found:
-            subject.found[key] = find(subject, *which)
-        return subject.found[key]
+        if key not in subject.remembered:
+            subject.remembered[key] = find(subject, *which)
+        return subject.remembered[key]
 
-    return remembered
+    return ask_once
 
 
 def find_output(result: Any, rows: Any = None) -> Tensor:

@@ -106,7 +106,7 @@ def in_double(subject: Subject) -> Subject:
     double = with_model(subject, model, given, free=model.parameters())
     double.numbers = DoubleNumbers
     try:
-        outputs = double.call(double.made, given)
+        outputs = double.call(double.outputs_of, given)
     except FailedError as error:
         says = f"It does not run in double precision: {error}"
         raise NotJudgedError(says) from error

@@ -1,13 +1,12 @@
-"""Training losses as readers write them, right and wrong ones."""
+"""Training losses as readers write them: right ones, those with one mistake,
+and odd ones. Each stands beside its model."""
 
 import torch
 from torch import nn
 from torch.nn.functional import (
-    binary_cross_entropy_with_logits,
     cross_entropy,
     kl_div,
     nll_loss,
-    one_hot,
 )
 
 from tests.helpers.strangers import GPT
@@ -17,8 +16,6 @@ draw = torch.Generator().manual_seed(3)
 WHOLE = torch.randint(2, V, (3, 8), generator=draw)
 IDS = WHOLE.clone()  # of 21 labels 16 are words
 IDS[1, 5:], IDS[2, 6:] = PAD, PAD
-LEFT = WHOLE.clone()
-LEFT[1, :3] = PAD
 
 
 def costs(logits, labels, **options):
@@ -139,10 +136,6 @@ def log_probabilities():
     return Gives(lambda x: x.log_softmax(-1))
 
 
-def probabilities():
-    return Gives(lambda x: x.softmax(-1))
-
-
 def negative_log(model, x):
     return nll_loss(
         model(x)[:, :-1].flatten(0, 1), x[:, 1:].flatten(), ignore_index=PAD
@@ -169,11 +162,64 @@ RIGHT = {
         prompted,
     )
 }
-JUDGED_IN_PART = {
-    "bce": (
+
+
+def upside_down(model, x):
+    loss, words = each(model, x)
+    return (loss * ~words).sum() / (~words).sum()
+
+
+def of_inputs(model, x):
+    loss, _ = each(model, x)
+    words = x[:, :-1] != PAD
+    return loss[words].mean()
+
+
+def by_all(model, x):
+    loss, words = each(model, x)
+    return (loss * words).mean()
+
+
+def without_words(model, x):
+    loss, words = each(model, x)
+    return ((loss * words).sum(1) / words.sum(1)).mean()
+
+
+def wrong_share(model, x):
+    return (model(x)[:, :-1].argmax(-1) != x[:, 1:]).float().mean()
+
+
+def rows_sorted(model, x):
+    order = (x != PAD).sum(1).argsort()
+    return costs(model(x)[:, :-1], x[order, 1:])
+
+
+WRONG = {
+    "not shifted": (GPT, lambda m, x: costs(m(x), x)),
+    "shifted twice": (GPT, lambda m, x: costs(m(x)[:, :-2], x[:, 2:])),
+    "shifted back": (GPT, lambda m, x: costs(m(x)[:, 1:], x[:, :-1])),
+    "rolled": (GPT, lambda m, x: costs(m(x), x.roll(-1, 1))),
+    "other rows": (GPT, rows_sorted),
+    "labels turned": (GPT, lambda m, x: costs(m(x)[:, :-1], x[:, 1:].T)),
+    "wrong sign": (GPT, lambda m, x: -plain(m, x)),
+    "padding counts": (GPT, after(lambda x: x, ignore_index=-100)),
+    "padding counts alone": (GPT, upside_down),
+    "a number": (GPT, lambda m, x: plain(m, x).item()),
+    "argmax": (GPT, wrong_share),
+    "times 0": (GPT, lambda m, x: plain(m, x) * 0),
+    "of no model": (GPT, lambda m, x: costs(torch.zeros(3, 7, V), x[:, 1:])),
+    "does not fit": (GPT, lambda m, x: cross_entropy(m(x), x)),
+    "NaN": (
         GPT,
-        lambda m, x: binary_cross_entropy_with_logits(
-            m(x)[:, :-1], one_hot(x[:, 1:], V).float()
-        ),
+        lambda m, x: -m(x)[:, :-1].log().gather(-1, x[:, 1:, None]).mean(),
+    ),
+}
+ODD = {
+    "words of the mask": (GPT, of_inputs),
+    "divided by all": (GPT, by_all),
+    "nothing to divide": (GPT, without_words),
+    "one is asked for another": (
+        GPT,
+        lambda m, x: costs(m(x)[:, :-1], x[:, 1:].clamp(max=30)),
     ),
 }

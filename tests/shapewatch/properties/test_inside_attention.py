@@ -63,8 +63,8 @@ HEADS = split_heads(ROWS, 3)
 )
 def test_a_head_is_the_same_channels_of_position_after_position(heads, right):
     factor = 2.0 if torch.equal(heads, 2 * HEADS) else 1.0
-    found = split_in_order(Operand(heads, ROWS, factor))
-    assert (found and found.in_order) == right
+    move = split_in_order(Operand(heads, ROWS, factor))
+    assert (move and move.in_order) == right
 
 
 def joined(mixed, joined):
@@ -87,8 +87,8 @@ def joined(mixed, joined):
     ],
 )
 def test_a_joined_row_is_all_heads_in_one_order(rows, right):
-    found = joined_in_order(joined(HEADS, rows))
-    assert (found and found.in_order) == right
+    move = joined_in_order(joined(HEADS, rows))
+    assert (move and move.in_order) == right
 
 
 WEIGHTS = torch.randn(3, 12, 12, generator=torch.Generator().manual_seed(1))

@@ -8,63 +8,60 @@ import torch
 
 from tformer_lite import same
 
-
-def test_equal_tensors_are_the_same(capsys):
-    x = torch.tensor([[1.0, math.nan], [math.inf, -math.inf]])
-    same(x, x + 1e-7)
-    assert capsys.readouterr().out == "same: all 4 values of (2, 2) agree\n"
-
-
-def test_another_shape_is_named():
-    says = "not the same shape: mine is (2, 3), theirs is (3, 2)"
-    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
-        same(torch.zeros(2, 3), torch.zeros(3, 2))
+X = torch.tensor([[1.0, math.nan], [math.inf, -math.inf]])
+SIZES = torch.tensor([1000.0, 0.001])
+TURNS = torch.polar(torch.ones(3), torch.arange(3.0))
+NOTHING = torch.tensor([complex(math.nan, 0)])
+ONE = torch.tensor([1j, 0, 0])
+LAST = torch.tensor([[0, 0, 0], [0, 0, 0.5]])
+MILLION = torch.tensor([1_000_000])
+TOO_LARGE = torch.tensor([2**53])  # one more is no float64 any more
 
 
-def test_the_first_difference_is_shown():
-    theirs = torch.zeros(2, 3)
-    theirs[1, 2] = 0.5
-    says = (
-        "same shape (2, 3), other values: 1 of 6 differ, "
-        "first at [1, 2]: mine 0, theirs 0.5"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
-        same(torch.zeros(2, 3), theirs)
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (X, X + 1e-7),
+        (SIZES, SIZES * (1 + 5e-6)),  # large decimals round as small ones do
+        (TURNS, TURNS * (1 + 1e-6j)),
+        (TURNS.conj(), TURNS.conj().clone()),
+        (TURNS.real.contiguous() + 0j, TURNS.real),
+        (NOTHING, NOTHING.clone()),
+    ],
+)
+def test_equal_tensors_are_the_same(mine, theirs, capsys):
+    same(mine, theirs)
+    says = f"all {mine.numel()} values of {tuple(mine.shape)} agree"
+    if mine.numel() == 1:
+        says = "the one value of (1,) agrees"
+    assert capsys.readouterr().out == f"same: {says}\n"
 
 
-def test_large_decimals_may_round_apart_as_small_ones_may():
-    x = torch.tensor([1000.0, 0.001])
-    same(x, x * (1 + 5e-6))
-    with pytest.raises(ValueError, match="1 of 2 differ"):
-        same(x, x + torch.tensor([0.1, 0.0]))
-
-
-def test_large_whole_numbers_do_not_agree_when_they_are_near():
-    ids = torch.tensor([1_000_000])
-    with pytest.raises(ValueError, match="1 of 1 differ"):
-        same(ids, ids + 1)
-
-
-def test_large_whole_numbers_that_differ_are_written_out():
-    """One more than 2^53 is no float64 any more."""
-    ids = torch.tensor([2**53])
-    with pytest.raises(ValueError, match=f"mine {2**53}, theirs {2**53 + 1}$"):
-        same(ids, ids + 1)
-
-
-def test_complex_numbers_agree_as_decimals_do(capsys):
-    turns = torch.polar(torch.ones(3), torch.arange(3.0))
-    same(turns, turns * (1 + 1e-6j))
-    same(turns.conj(), turns.conj().clone())
-    same(turns.real.contiguous() + 0j, turns.real)
-    nothing = torch.tensor([complex(math.nan, 0)])
-    same(nothing, nothing.clone())
-    says = "1 of 3 differ, first at [0]: mine 0+1j, theirs 0+2j"
-    one = torch.tensor([1j, 0, 0])
-    for ours in (one, one.to(torch.complex128)):
-        with pytest.raises(ValueError, match=re.escape(says)):
-            same(ours, one * 2)
-    with pytest.raises(ValueError, match=r"mine 1\+0j, theirs 1\+1j$"):
-        same(torch.tensor([1.0]) + 0j, torch.tensor([1 + 1j]))
-    with pytest.raises(ValueError, match=r"mine 1, theirs 1\+1j$"):
-        same(torch.tensor([1.0]), torch.tensor([1 + 1j]))
+@pytest.mark.parametrize(
+    ("mine", "theirs", "says"),
+    [
+        (
+            torch.zeros(2, 3),
+            torch.zeros(3, 2),
+            "not the same shape: mine is (2, 3), theirs is (3, 2)",
+        ),
+        (
+            torch.zeros(2, 3),
+            LAST,
+            "same shape (2, 3), other values: 1 of 6 differ, first at [1, 2]: "
+            "mine 0, theirs 0.5",
+        ),
+        (SIZES, SIZES + torch.tensor([0.1, 0.0]), "1 of 2 differ"),
+        (MILLION, MILLION + 1, "1 of 1 differ"),
+        (TOO_LARGE, TOO_LARGE + 1, f"mine {2**53}, theirs {2**53 + 1}"),
+        *(
+            (x, ONE * 2, "1 of 3 differ, first at [0]: mine 0+1j, theirs 0+2j")
+            for x in (ONE, ONE.to(torch.complex128))
+        ),
+        (ONE[1:2] + 1, ONE[:1] + 1, "mine 1+0j, theirs 1+1j"),
+        (torch.tensor([1.0]), ONE[:1] + 1, "mine 1, theirs 1+1j"),
+    ],
+)
+def test_the_first_difference_is_shown(mine, theirs, says):
+    with pytest.raises(ValueError, match=f"{re.escape(says)}(, first|$)"):
+        same(mine, theirs)

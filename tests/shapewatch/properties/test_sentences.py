@@ -13,17 +13,14 @@ from torch import nn
 from gallery import bug
 from shapewatch import properties
 from tests.helpers import (
-    biases,
     blocks,
     heads,
     places,
     rounding,
-    slices,
-    sublayers,
 )
 from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
-from tests.helpers.losses import RIGHT
+from tests.helpers.losses import ODD, RIGHT, WRONG
 from tests.helpers.rotating import (
     OfValues,
     Turning,
@@ -34,7 +31,6 @@ from tests.helpers.rotating import (
 )
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tests.helpers.writers import StartsWithOne
-from tests.helpers.wrong_losses import ODD, WRONG
 from tformer_lite import (
     DecoderOnly,
     char_lm,
@@ -118,7 +114,7 @@ OF_IDS = {
     "reads no double": rounding.SingleOnly,
     "learns in part": part_frozen,
     "is linear": blocks.of_blocks(blocks.Plain),
-    "starts from before": blocks.of_blocks(sublayers.Stale),
+    "starts from before": blocks.of_blocks(blocks.Stale),
     "shares places": places.Halved,
     "forgets places": places.Forgotten,
     "has no places": places.Nameless,
@@ -127,8 +123,8 @@ OF_IDS = {
     "reads on openly": OpenAfterwards,
     "keeps a cache": Keeps,
     "writes into ids": StartsWithOne,
-    "looks far": partial(biases.made, biases.looking_far),
-    "views a bias": partial(biases.made, biases.viewed),
+    "looks far": partial(heads.biased, heads.looking_far),
+    "views a bias": partial(heads.biased, heads.viewed),
     "is too sure": Tied,
 }
 OF_IDS |= {
@@ -139,8 +135,8 @@ OF_IDS |= {
         "copies a head": heads.Copies,
         "sums heads": heads.Summed,
         "drowns scores": rounding.Drowned,
-        "has one key": slices.FirstForAll,
-        "has one matrix": slices.OneMatrix,
+        "has one key": heads.FirstForAll,
+        "has one matrix": heads.OneMatrix,
     }.items()
 }
 OWN |= {
@@ -164,12 +160,17 @@ def asked(model: str, check: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "check"),
-    [(model, check) for model in SENTENCES for check in SENTENCES[model]],
+    ("model", "check", "sentence"),
+    [
+        (model, check, sentence)
+        for model, sentences in SENTENCES.items()
+        for checks, sentence in sentences.items()
+        for check in checks.split()
+    ],
 )
-def test_a_check_says_this(model, check):
+def test_a_check_says_this(model, check, sentence):
     said = DECIMAL.split(asked(model, check))
-    wanted = DECIMAL.split(SENTENCES[model][check])
+    wanted = DECIMAL.split(sentence)
     assert said[::2] == wanted[::2]
-    for one, other in zip(said[1::2], wanted[1::2], strict=True):
-        assert abs(float(one) - float(other)) < 0.02  # processors round apart
+    for mine, right in zip(said[1::2], wanted[1::2], strict=True):
+        assert abs(float(mine) - float(right)) < 0.02  # processors round apart

@@ -1,6 +1,7 @@
 """Models with one thing odd, which is right, or wrong: what a check says."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -9,49 +10,37 @@ from torch.nn.functional import normalize
 from torch.testing import assert_close
 
 from gallery import bug
-from shapewatch.properties import (
-    finite,
-    identity,
-    live_parameters,
-    logits,
-    norm_statistics,
-    order_sensitivity,
-    padding_invariance,
-    past,
-    provenance,
-    repeatable,
-    score_scale,
-    source_coverage,
-)
+from shapewatch import properties
+from shapewatch.properties import finite, logits, norm_statistics, repeatable
 from tests.helpers.places import TwoSides
 from tests.helpers.strangers import GPT, IDS, PADDED, Attention
 from tests.helpers.writers import StartsWithOne
-from tformer_lite import report, running_example
+from tformer_lite import running_example
 
-ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+draw = torch.Generator().manual_seed(0)
+ROWS = torch.randn(2, 6, 12, generator=draw)
+WIDE = torch.randn(2, 7, 16, generator=draw)
+RIGHT = torch.tensor([[6, 5, 4, 1, 1], [4, 9, 3, 8, 2]])  # padding is there
+WORDS = torch.tensor([[3, 4, 5], [6, 7, 8]])
+SOURCE = IDS.roll(2, 1)
 
 
 class Hears(nn.Module):
-    """Each word hears those that a matrix (T, T) says."""
+    """Each word hears those before it, but for one, which hears nobody."""
 
-    def __init__(self, weights):
+    def __init__(self, deaf):
         super().__init__()
-        self.table, self.weights = nn.Embedding(50, 12), weights
+        self.table, self.weights = nn.Embedding(50, 12), torch.ones(7, 7)
+        self.weights.tril_()[deaf, :deaf] = 0
 
     def forward(self, ids):
         t = ids.shape[1]
         return self.weights[:t, :t] @ self.table(ids)
 
 
-@pytest.mark.slow
-def test_of_all_positions_one_that_hears_nobody_is_found():
-    for t in range(1, 7):
-        weights = torch.ones(7, 7).tril()
-        weights[t, :t] = 0
-        says = past(Hears(weights), IDS).says
-        assert (
-            f"position {t} does not depend on any position before it" in says
-        )
+class Unscaled(Attention):
+    def shape(self, q, k):
+        return q, k
 
 
 class Small(GPT):
@@ -64,84 +53,47 @@ class Small(GPT):
             block.attention.qkv.bias.data.zero_()
 
 
-class Unscaled(Attention):
-    def shape(self, q, k):
-        return q, k
+class OddNorm(nn.Module):
+    """Its gain is no parameter."""
+
+    def __init__(self, gain):
+        super().__init__()
+        self.gain = gain
+
+    def forward(self, x):
+        return self.gain * x / x.square().mean(-1, keepdim=True).sqrt()
 
 
-def level(model):
-    torch.manual_seed(0)
-    return score_scale(model(), IDS).level
-
-
-def test_a_missing_scale_is_made_up_for_by_the_start_alone():
-    assert level(lambda: Small(0.5)) == "unusual"
-    assert level(lambda: Small(1.0)) == "broken"
-    assert level(lambda: GPT(attention=Unscaled)) == "broken"
-
-
-def test_a_gain_that_is_no_parameter_is_unusual():
-    class OddNorm(nn.Module):
-        def __init__(self, gain):
-            super().__init__()
-            self.gain = gain
-
-        def forward(self, x):
-            return self.gain * x / x.square().mean(-1, keepdim=True).sqrt()
-
-    assert (
-        norm_statistics(nn.Sequential(OddNorm(3.0)), ROWS).level == "unusual"
-    )
-    assert norm_statistics(nn.Sequential(OddNorm(1.0)), ROWS).holds
-
-
-@pytest.mark.slow
-def test_what_nothing_reads_outside_of_the_blocks_is_unusual():
+def unread(inside=False):
+    """A model with a pooler that nothing reads, or a part of a block."""
     model = GPT()
     model.pooler = nn.Linear(16, 16)
-    finding = live_parameters(model, IDS)
-    assert finding.level == "unusual"
-    assert "They change no output" in finding.says
-    model.blocks[0].spare = nn.Linear(16, 16)
-    assert live_parameters(model, IDS).level == "broken"
-
-
-WIDE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
+    if inside:
+        model.blocks[0].spare = nn.Linear(16, 16)
+    return model
 
 
 class HeadNorm(nn.Module):
-    """RMSNorm with gains for each head."""
+    """RMSNorm with gains for each head, or one that forgets the root of D."""
 
-    def __init__(self):
+    def __init__(self, factor=2):
         super().__init__()
         self.gamma = nn.Parameter(torch.rand(4, 4) + 0.5)
+        self.factor = factor
 
     def forward(self, x):
-        return normalize(x, dim=-1) * 2 * self.gamma
-
-
-class HalvedNorm(HeadNorm):
-    """It forgets the root of D."""
-
-    def forward(self, x):
-        return super().forward(x) / 2
+        return normalize(x, dim=-1) * self.factor * self.gamma
 
 
 class NormedHeads(Attention):
     """Queries and keys are normalised by head."""
 
-    kind = HeadNorm
-
-    def __init__(self):
+    def __init__(self, factor=2):
         super().__init__()
-        self.query_norm, self.key_norm = self.kind(), self.kind()
+        self.query_norm, self.key_norm = HeadNorm(factor), HeadNorm(factor)
 
     def shape(self, q, k):
         return self.query_norm(q) / q.shape[-1] ** 0.5, self.key_norm(k)
-
-
-class Broken(NormedHeads):
-    kind = HalvedNorm
 
 
 class Doubled(Attention):
@@ -166,21 +118,6 @@ class DoubledLater(Attention):
         return self.used
 
 
-@pytest.mark.slow
-def test_weights_that_are_written_by_index_are_seen():
-    torch.manual_seed(0)
-    assert "weight_rows" in report(GPT(attention=Doubled), IDS).broken
-    later = report(GPT(attention=DoubledLater), IDS)
-    assert later["weight_rows"].holds, later["weight_rows"]
-
-
-@pytest.mark.parametrize("kind", [NormedHeads, Broken])
-def test_heads_may_have_gains_of_their_own(kind):
-    torch.manual_seed(0)
-    finding = norm_statistics(GPT(attention=kind), IDS)
-    assert finding.holds is (kind is NormedHeads), finding
-
-
 class PairNorm(nn.LayerNorm):
     """Gives the factor of its numbers, too, as quantised models do."""
 
@@ -198,24 +135,15 @@ class Paired(nn.Module):
         return x + self.layers(self.norm(x)[0])
 
 
-def test_a_norm_may_give_more_than_vectors():
-    assert identity(nn.Sequential(Paired(), Paired()), WIDE).holds
-
-
 class Exponent(nn.Module):
     def forward(self, x):
         return x.exp()
 
 
-def deep(layers, end):
-    torch.manual_seed(0)
-    between = (nn.Linear(16, 16) for _ in range(layers))
-    return nn.Sequential(*between, end)
-
-
-def test_many_layers_may_make_large_numbers_and_no_power_of_e():
-    assert finite(deep(40, nn.Identity()), WIDE).holds
-    assert finite(deep(2, Exponent()), WIDE).level == "unusual"
+def deep(layers, *end):
+    """So many layers, and parts behind them."""
+    parts = (kind() for kind in end)
+    return nn.Sequential(*(nn.Linear(16, 16) for _ in range(layers)), *parts)
 
 
 class KeepsMask(GPT):
@@ -251,31 +179,6 @@ class Viewed(GPT):
         return x @ self.tokens.weight.view(16, 50)
 
 
-def test_a_mask_that_is_kept_is_found():
-    finding = repeatable(KeepsMask().eval(), PADDED, pad=1)
-    assert finding.holds is False
-    assert "after one of other rows" in finding.says
-    assert repeatable(GPT(pads=True).eval(), PADDED, pad=1).holds
-
-
-def test_padding_that_is_no_vector_has_weight():
-    finding = padding_invariance(
-        SeesBlanks(), PADDED, pad=1, causal=False, positions=7
-    )
-    assert finding.holds is False
-    assert "when padding stands on the right of the input" in finding.says
-
-
-def test_a_view_is_no_transpose():
-    finding = provenance(Viewed(), IDS)
-    assert finding.holds is False
-    assert "a matrix (50, 16) is viewed as (16, 50)" in finding.says
-
-
-LEFT = torch.tensor([[1, 1, 4, 5, 6], [2, 8, 3, 9, 4]])
-RIGHT = LEFT.flip(1)
-
-
 class Masked(nn.Module):
     """Keys that are padding, and later ones, get the smallest number."""
 
@@ -302,14 +205,6 @@ class Silenced(Masked):
         return super().forward(ids) * (ids != 1)[..., None]
 
 
-def test_words_of_one_id_that_nobody_hears_may_be_padding():
-    assert past(Silenced(), RIGHT, pad=1).holds
-    finding = past(Silenced(), RIGHT)
-    assert finding.level == "unusual"
-    assert finding.says.startswith("Sequence 0: position 3 has no effect")
-    assert "give pad=1;" in finding.says
-
-
 class Translator(Masked):
     def forward(self, src, tgt):
         q, k, v = (
@@ -317,36 +212,6 @@ class Translator(Masked):
         )
         scores = (q @ k.mT).masked_fill((src == 1)[:, None], -1e9)
         return self.embed(tgt) + self.parts[3](scores.softmax(-1) @ v)
-
-
-def test_a_source_of_which_one_id_is_not_heard_may_have_padding():
-    tgt = torch.tensor([[3, 4, 5], [6, 7, 8]])
-    assert source_coverage(Translator(), RIGHT, tgt, pad=1).holds
-    finding = source_coverage(Translator(), RIGHT, tgt)
-    assert finding.level == "unusual"
-    assert "source position 3 has no effect" in finding.says
-
-
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [5, 7])
-def test_each_side_has_places_of_its_own(count):
-    """Sources are as long as the target, or shorter."""
-    given = IDS.roll(2, 1)[:, :count], IDS
-    assert order_sensitivity(TwoSides(), *given).holds
-    finding = order_sensitivity(TwoSides(target=False), *given)
-    assert finding.level == "unusual"
-    assert finding.says.startswith("The target has no positions")
-    finding = order_sensitivity(TwoSides(source=False), *given)
-    assert finding.level == "broken"
-    assert finding.says.startswith("When source positions 0 and 1 change")
-
-
-THIRD = torch.arange(6)[:, None] == 2
 
 
 class Exponential(nn.Module):
@@ -361,14 +226,88 @@ class Exponential(nn.Module):
         return (self.weight + self.bias).exp() + x
 
 
+DEFAULTS = "", [IDS], {}
+MAY_HEAR_ALL = {"causal": False, "positions": 7}
+NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
+NO_SOURCE = partial(TwoSides, source=False), "When source positions 0 and 1"
+HIDDEN = "position 3 has no effect, nor has any other word of the id 1"
+ON_THE_RIGHT = "when padding stands on the right of the input"
+PADS = {"pad": 1}
+NORMED = partial(NormedHeads, 1)
+# By check: of which level a model is, what is said, and what it is asked of.
+CASES = {
+    "past": [
+        *(
+            ("broken", partial(Hears, t), f" {t} does not")
+            for t in range(1, 7)
+        ),
+        ("unusual", Silenced, f"Sequence 0: {HIDDEN}", [RIGHT]),
+        ("holds", Silenced, "", [RIGHT], PADS),
+    ],
+    "score_scale": [
+        ("unusual", partial(Small, 0.5)),
+        ("broken", partial(Small, 1.0)),
+        ("broken", partial(GPT, attention=Unscaled)),
+    ],
+    "norm_statistics": [
+        ("unusual", lambda: nn.Sequential(OddNorm(3.0)), "", [ROWS]),
+        ("holds", lambda: nn.Sequential(OddNorm(1.0)), "", [ROWS]),
+        ("holds", partial(GPT, attention=NormedHeads)),
+        ("broken", partial(GPT, attention=NORMED)),
+    ],
+    "live_parameters": [
+        ("unusual", unread, "They change no output"),
+        ("broken", partial(unread, True)),
+    ],
+    "weight_rows": [
+        ("broken", partial(GPT, attention=Doubled)),
+        ("holds", partial(GPT, attention=DoubledLater)),
+    ],
+    "identity": [("holds", partial(deep, 0, Paired, Paired), "", [WIDE])],
+    "finite": [
+        ("holds", partial(deep, 40), "", [WIDE]),
+        ("unusual", partial(deep, 2, Exponent), "", [WIDE]),
+        # Weights become thirty times as large, and biases stay.
+        ("holds", partial(Exponential, 2.9, 0.0), "", [ROWS]),
+        ("holds", partial(Exponential, 0.0, 40.0), "", [ROWS]),
+        ("unusual", partial(Exponential, 3.0, 0.0), "", [ROWS]),
+    ],
+    "repeatable": [
+        ("broken", KeepsMask, "after one of other rows", [PADDED], PADS),
+        ("holds", partial(GPT, pads=True), "", [PADDED], PADS),
+    ],
+    "padding_invariance": [
+        ("broken", SeesBlanks, ON_THE_RIGHT, [PADDED], PADS | MAY_HEAR_ALL),
+    ],
+    "provenance": [("broken", Viewed, "(50, 16) is viewed as (16, 50)")],
+    "source_coverage": [
+        ("unusual", Translator, f"source {HIDDEN}", [RIGHT, WORDS]),
+        ("holds", Translator, "", [RIGHT, WORDS], PADS),
+    ],
+    "order_sensitivity": [  # each side has places of its own
+        ("holds", TwoSides, "", [SOURCE, IDS]),
+        ("holds", TwoSides, "", [SOURCE[:, :5], IDS]),
+        ("unusual", *NO_TARGET, [SOURCE, IDS]),
+        ("unusual", *NO_TARGET, [SOURCE[:, :5], IDS]),
+        ("broken", *NO_SOURCE, [SOURCE, IDS]),
+        ("broken", *NO_SOURCE, [SOURCE[:, :5], IDS]),
+    ],
+}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("weight", "bias", "holds"),
-    [(2.9, 0.0, True), (3.0, 0.0, False), (0.0, 40.0, True)],
+    ("check", "case"), [(x, case) for x in CASES for case in CASES[x]]
 )
-def test_weights_become_thirty_times_as_large_and_biases_stay(
-    weight, bias, holds
-):
-    assert finite(Exponential(weight, bias), ROWS).holds is holds
+def test_a_check_says_so_of_a_model(check, case):
+    level, build, says, inputs, known = *case, *DEFAULTS[len(case) - 2 :]
+    torch.manual_seed(0)
+    finding = getattr(properties, check)(build().eval(), *inputs, **known)
+    assert finding.level == level, finding
+    assert says in finding.says
+
+
+THIRD = torch.arange(6)[:, None] == 2
 
 
 def test_the_positions_that_have_no_numbers_are_shown():

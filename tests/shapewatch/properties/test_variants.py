@@ -9,16 +9,13 @@ from torch import nn
 
 from shapewatch import properties
 from tests.helpers import (
-    biases,
     blocks,
     caching,
     heads,
     places,
     rotating,
     rounding,
-    slices,
     strangers,
-    sublayers,
 )
 from tests.helpers.blocks import of_blocks
 from tests.helpers.strangers import GPT, IDS, Block
@@ -38,7 +35,7 @@ def turning(*turn, **options):
 
 def biased(bias, fused=False, causal=True):
     """A model that adds something to its scores."""
-    return partial(biases.made, bias, fused, causal)
+    return partial(heads.biased, bias, fused, causal)
 
 
 def frozen(*names):
@@ -84,37 +81,37 @@ class GroupedKeys(rotating.Attention):
 
 
 TURNS = halves, partial(rotating.neighbours, start=5), rotating.partly
-BIASES = biases.alibi, biases.by_key, biases.free
+BIASES = heads.alibi, heads.by_key, heads.free
 RIGHT = {
     "live_parameters": [
-        *map(attending, (heads.Own, slices.Grouped, slices.Fused)),
-        *map(attending, (slices.Letters,)),
+        *map(attending, (heads.Own, heads.Grouped, heads.OneParameter)),
+        *map(attending, (heads.Letters,)),
         *map(attending, (strangers.Sink, strangers.Cosine, heads.Gated)),
         partial(frozen, "places.weight"),
     ],
     "provenance": [
         *map(attending, (heads.Own, heads.Gated)),
-        *map(attending, (slices.OneOfTwo, strangers.Capped, strangers.Sink)),
+        *map(attending, (heads.OneOfTwo, strangers.Capped, strangers.Sink)),
     ],
     "activations": [
         *map(of_blocks, (Block, blocks.LowRank, blocks.Square)),
         of_blocks(blocks.HalfActive),
         *(rotating.Turning, rounding.Bridge),
     ],
-    "identity": [*map(of_blocks, (Block, sublayers.Nested))],
+    "identity": [*map(of_blocks, (Block, blocks.Nested))],
     "relative_positions": [
         *(turning(x, x, fused=y) for x in TURNS for y in (True, False)),
         *(turning(halves, halves, kind=x) for x in (GroupedKeys,)),
         turning(rotating.growing, partial(rotating.growing, by=1 / 1.1)),
         turning(as_it_is, as_it_is, kind=Added),
         *(biased(x, y) for x in BIASES for y in (True, False)),
-        biased(biases.alibi, causal=False),
+        biased(heads.alibi, causal=False),
     ],
     "order_sensitivity": [
         *(GPT, places.Placed, rotating.Turning),
         partial(strangers.Shrunk, 0.002),
         *(biased(x, y) for x in BIASES for y in (True, False)),
-        biased(biases.alibi, causal=False),
+        biased(heads.alibi, causal=False),
     ],
     "logits": [GPT],
     "norm_statistics": [of_blocks(rounding.Faint)],
@@ -128,9 +125,9 @@ RIGHT = {
 WRONG = {
     "live_parameters": {
         "unusual": [
-            *map(attending, (slices.LoopEndsEarly, heads.OneKey)),
+            *map(attending, (heads.LoopEndsEarly, heads.OneKey)),
             *map(attending, (heads.LastIsZero, heads.Expanded)),
-            *map(of_blocks, (sublayers.OneNorm, sublayers.GateUnread)),
+            *map(of_blocks, (blocks.OneNorm, blocks.GateUnread)),
             partial(frozen, "blocks.1.up.weight", "blocks.1.up.bias"),
             *(Clamped, skips_a_word, of_blocks(rounding.Reversible)),
         ],
@@ -143,20 +140,20 @@ WRONG = {
         "unusual": [of_blocks(blocks.Gated)],
     },
     "identity": {
-        "broken": [*map(of_blocks, (sublayers.Twice, sublayers.Unadded))],
+        "broken": [*map(of_blocks, (blocks.Twice, blocks.Unadded))],
     },
     "relative_positions": {
         "broken": [
             *(turning(halves, as_it_is, fused=x) for x in (True, False)),
             turning(halves, rotating.partly),
         ],
-        "unusual": [biased(biases.looking_far, True)],
+        "unusual": [biased(heads.looking_far, True)],
     },
     "order_sensitivity": {
         "broken": [places.Nowhere],
         "unusual": [
             turning(as_it_is, as_it_is),
-            *(biased(biases.by_query, x) for x in (True, False)),
+            *(biased(heads.by_query, x) for x in (True, False)),
         ],
     },
     "cached_run": {"unusual": [caching.ByCorner]},
