@@ -223,7 +223,9 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
     add_assign_options(parsers["assign"])
     add_grade_options(parsers["grade"])
     text = "what students import besides torch and numpy"
-    parsers["gradescope"].add("--packages", text, default="", metavar="TEXT")
+    parsers["gradescope"].add(
+        "--packages", text, default="", type=str, metavar="TEXT"
+    )
     for name in "grade", "gradescope":
         parsers[name].add("--assignment", KEY_FILE, default="exercises.json")
     for name, file in OUTPUTS.items():

@@ -33,7 +33,7 @@ def trace_model(args: Namespace) -> None:
     if args.calls:
         print(traced.calls())
     elif not args.json or args.depth:
-        print(tree_of(args, traced, "--calls"))
+        print(printed_tree(args, traced, "--calls"))
 
 
 def run_check(args: Namespace) -> int:
@@ -53,7 +53,9 @@ def trace_and_check(args: Namespace) -> int:
     means. The exit code is 1 when something is broken."""
     model, inputs = call_factory(args.factory)
     traced = trace_of(args, model, inputs)
-    print(tree_of(args, traced, f"trace {args.factory} --calls"), flush=True)
+    print(
+        printed_tree(args, traced, f"trace {args.factory} --calls"), flush=True
+    )
     findings = report_on(args, model, inputs)
     for level in BROKEN, UNUSUAL:
         if (faults := of_level(findings, level)).findings:
@@ -85,7 +87,7 @@ def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
         raise ValueError(says) from error
 
 
-def tree_of(args: Namespace, traced: Trace, more: str) -> Tree:
+def printed_tree(args: Namespace, traced: Trace, more: str) -> Tree:
     """Give the tree of a trace, with what shows more."""
     tree = traced.tree(args.depth)
     tree.more = "--depth {}", more

@@ -133,15 +133,19 @@ class Report:
 
     def to_json(self) -> str:
         """Write the report as JSON; the class says what is in it."""
-        fields = "name", "level", "says"
-        findings = [{x: getattr(y, x) for x in fields} for y in self.findings]
-        data = {"version": 1, "ok": self.ok, "findings": findings}
+        data = {"version": 1, "ok": self.ok, "findings": rows_of(self)}
         return json.dumps(data, ensure_ascii=False, indent=1)
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         rows = map(in_cells, self.shown())
         return html_table(("property", "verdict", "what was seen"), rows)
+
+
+def rows_of(report: Report) -> list[dict[str, str]]:
+    """What each finding of a report has in its JSON."""
+    fields = "name", "level", "says"
+    return [{x: getattr(y, x) for x in fields} for y in report.findings]
 
 
 class FailedReport(Report):

@@ -141,7 +141,8 @@ REPOSITORY = """
 import os, sys
 there = {*os.listdir(ROOT)}
 python = os.path.relpath(sys.prefix, ROOT).split("/")[0]
-assert there - {python} == {"shapewatch", "tformer_lite", "classroom"}
+ours = {"shapewatch", "tformer_lite", "explorer", "gallery", "classroom"}
+assert there - {python} == ours
 for name in there:
     try:
         open(os.path.join(ROOT, name, "left_behind"), "w").close()

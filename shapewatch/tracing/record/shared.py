@@ -151,7 +151,7 @@ def seen_script(call: Callable) -> Callable:
     return run
 
 
-def uncompiled(usual: None) -> property:
+def no_compiled_call(usual: None) -> property:
     """Let no module have what its `compile()` made; it is kept."""
     name = "_compiled_call_impl"
     return property(
@@ -174,7 +174,7 @@ COMPILERS = SharedPatches(
         "_stance",
         lambda usual: replace(usual, stance="force_eager"),
     ),
-    (nn.Module, "_compiled_call_impl", uncompiled),
+    (nn.Module, "_compiled_call_impl", no_compiled_call),
 )
 
 
