@@ -23,7 +23,6 @@ from torch import Tensor, nn
 """
 
 Namespace = dict[str, Any]
-Edits = tuple[tuple[str, ...], ...]
 Spans = list[tuple[int, int, str]]
 # Sentences, and what comes of each case: None where that is an error.
 Mistake = tuple[tuple[str, ...], tuple[Any, ...]]
