@@ -73,6 +73,7 @@ def card_of(kind: str) -> Card:
 
 
 FOR_FULL = {"DeepseekV3ForCausalLM", "Gemma3ForCausalLM", "MixtralForCausalLM"}
+FOR_FULL |= {"OPTForCausalLM", "Qwen3ForCausalLM"}
 
 
 def marked(*case: str):

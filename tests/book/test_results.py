@@ -21,7 +21,7 @@ from benchmarks.head_jobs import (
 from benchmarks.reasons import LISTED, WORDS, Lookups, found
 from benchmarks.translators import as_source, new_model
 from tests.helpers import source_000
-from tests.helpers.as_source_000 import NAMES, transposed
+from tests.helpers.sources import NAMES_000, transposed
 from tests.helpers.weights import renamed
 from tformer_lite import (
     DecoderOnly,
@@ -40,7 +40,8 @@ def spreads(model) -> dict[str, float]:
     """How far the numbers of each matrix of ours are spread."""
     weights = [(n, p) for n, p in model.named_parameters() if p.ndim == 2]
     return {
-        renamed(n, NAMES): transposed(n, p).std().item() for n, p in weights
+        renamed(n, NAMES_000): transposed(n, p).std().item()
+        for n, p in weights
     }
 
 

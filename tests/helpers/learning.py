@@ -1,10 +1,8 @@
 """Small trainings: a model, data with a short last batch, few steps."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from signal import SIGINT
 
 import torch
 from torch import Tensor
@@ -48,7 +46,7 @@ def cut(fetch: int, data: Windows | None = None) -> Watched:
 
     def say(rows: list[int]) -> None:
         if next(batches) == fetch:
-            os.kill(os.getpid(), SIGINT)
+            raise KeyboardInterrupt
 
     return Watched(data or text(), say)
 

@@ -11,8 +11,6 @@ from torch.testing import assert_close
 
 from tests.helpers import source_000, source_003
 from tests.helpers import sources_001_002 as others
-from tests.helpers.as_source_000 import NAMES as NAMES_000
-from tests.helpers.as_source_000 import transposed
 from tests.helpers.weights import copied, shaken
 from tformer_lite import (
     DecoderOnly,
@@ -32,6 +30,11 @@ CONFIG_000 = replace(tiny_translator, embedding="shrunk")
 CONFIG_003 = replace(paper_base, embedding="plain")
 SIZES_003 = {"max_len": 40, "d_model": 64, "n_layers": 2, "d_ff": 96}
 LESS_003 = source_003.Sizes(length=40, channels=64, layers=2, hidden=96)
+NAMES_000 = {
+    r"_embedding\.tokens\.weight": "_words.table",
+    r"_embedding\.positions": "_places",
+    r"(query|key|value|output|hidden|head)\.weight": r"\1",
+}
 NAMES_002 = {
     r"embedding\.": "",
     r"positions\.table": "positions.weight",
@@ -42,6 +45,14 @@ NAMES_003 = {
     r"encoder\.blocks": "readers",
     r"decoder\.blocks": "writers",
 }
+
+
+def transposed(name: str, weight: Tensor) -> Tensor:
+    """Our x Wᵀ is source 000's x W; its gains and offsets are rows."""
+    if weight.ndim == 1:
+        return weight[None]
+    tables = "tokens.weight", "positions.table"
+    return weight if name.endswith(tables) else weight.T
 
 
 class Whole(NamedTuple):
