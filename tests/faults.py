@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -114,7 +114,7 @@ def faults_of(file: str, source: str) -> Iterator[Fault]:
     """Every fault that can be planted in a file."""
     lines = source.splitlines()
     for function in functions(source):
-        for node in outside_strings(function):
+        for node in chain(*map(computed_parts, function.body)):
             row = getattr(node, "lineno", 1) - 1
             for number, start, end, other in changes(node, lines[row]):
                 line = lines[number - 1]
@@ -123,13 +123,13 @@ def faults_of(file: str, source: str) -> Iterator[Fault]:
                     yield Fault(file, function.name, line, wrong)
 
 
-def outside_strings(node: ast.AST) -> Iterator[ast.AST]:
-    """All that stands in a piece of code, but in f-strings, which have no
-    exact places before Python 3.12."""
+def computed_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """All that is computed in a piece of code: no types of arguments; and no
+    f-strings, which have no exact places before Python 3.12."""
     yield node
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.JoinedStr):
-            yield from outside_strings(child)
+        if not isinstance(child, ast.JoinedStr | ast.arguments):
+            yield from computed_parts(child)
 
 
 def python_files(folder: Path) -> dict[str, str]:
