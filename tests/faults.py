@@ -41,27 +41,13 @@ TESTS = {
     "tformer_lite/rounding.py": "drawing",
 }
 SECONDS = 300  # for the tests of a fault, which may make a loop endless
-OTHER_SIGNS = {
-    ast.Lt: "<=",
-    ast.LtE: "<",
-    ast.Gt: ">=",
-    ast.GtE: ">",
-    ast.Eq: "!=",
-    ast.NotEq: "==",
-    ast.Is: "is not",
-    ast.IsNot: "is",
-    ast.In: "not in",
-    ast.NotIn: "in",
-    ast.And: "or",
-    ast.Or: "and",
-    ast.Add: "-",
-    ast.Sub: "+",
-    ast.Mult: "/",
-    ast.Div: "*",
-    ast.BitAnd: "|",
-    ast.BitOr: "&",
-    ast.FloorDiv: "*",
-}
+# Nodes that are signs, and each other's faults.
+SIGNS = {"Lt": "<", "Gt": ">", "Eq": "==", "In": "in", "Is": "is"}
+SIGNS |= {"And": "and", "Add": "+", "Mult": "*", "BitAnd": "&"}
+SIGNS |= {"LtE": "<=", "GtE": ">=", "NotEq": "!=", "NotIn": "not in"}
+SIGNS |= {"IsNot": "is not", "Or": "or", "Sub": "-", "Div": "/", "BitOr": "|"}
+SWAPS = dict(zip([*SIGNS][:9], [*SIGNS][9:]))
+SWAPS |= {second: first for first, second in SWAPS.items()}
 
 
 class Fault(NamedTuple):
@@ -92,10 +78,10 @@ def changes(node: ast.AST, text: str) -> Iterator[tuple[int, int, int, str]]:
     else:
         pairs = []
     for left, sign, right in pairs:
-        if left.end_lineno == right.lineno and type(sign) in OTHER_SIGNS:
+        if left.end_lineno == right.lineno and type(sign).__name__ in SWAPS:
             between = left.end_col_offset, right.col_offset
             opening = text[slice(*between)].count("(") * "("
-            other = f" {OTHER_SIGNS[type(sign)]} {opening}"
+            other = f" {SIGNS[SWAPS[type(sign).__name__]]} {opening}"
             if ")" not in text[slice(*between)]:
                 yield left.end_lineno, *between, other
     if isinstance(node, ast.Constant) and type(node.value) is int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error, Locator, Page
 
 from tests.helpers.browser import DESK, PHONE, SMALL, View
 
@@ -209,16 +209,27 @@ def seen_now(page: Page) -> list[str]:
 
 def pale_figures(page: Page) -> Iterator[str]:
     """The figures whose ground is not that of the page around them, by the
-    colours on both sides of their upper left corner."""
+    colours on both sides of their two left corners: in one of them something
+    may be drawn."""
     for figure in page.locator("article .figure:visible").all():
         figure.scroll_into_view_if_needed()
-        box = figure.bounding_box()
-        clip = {"x": box["x"] - 4, "y": box["y"] + 2, "width": 8, "height": 1}
-        picture = Image.open(io.BytesIO(page.screenshot(clip=clip)))
-        row = np.asarray(picture.convert("RGB")).astype(int)[0]
-        if abs(row[0] - row[-1]).max() > 2:
+        rows = [across_edge(page, figure, at) for at in (0, 1)]
+        if all(abs(row[0] - row[-1]).max() > 2 for row in rows):
             label = figure.get_attribute("aria-label")
-            yield f"{row[-1]} in {row[0]}: {label}"
+            yield f"{rows[0][-1]} in {rows[0][0]}: {label}"
+
+
+def across_edge(page: Page, figure: Locator, at: int) -> np.ndarray:
+    """The colours of eight pixels across the left edge of a figure, near its
+    top or its bottom."""
+    down = at * (figure.bounding_box()["height"] - 5) + 2
+    away = figure.bounding_box()["y"] + down - page.viewport_size["height"] / 2
+    page.evaluate("y => scrollBy({ top: y, behavior: 'instant' })", away)
+    box = figure.bounding_box()
+    left = max(box["x"] - 4, 0)
+    clip = {"x": left, "y": box["y"] + down, "width": 8, "height": 1}
+    picture = Image.open(io.BytesIO(page.screenshot(clip=clip)))
+    return np.asarray(picture.convert("RGB")).astype(int)[0]
 
 
 def unreachable(page: Page) -> list[str]:
