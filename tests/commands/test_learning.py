@@ -199,6 +199,7 @@ def test_a_small_language_is_learned_with_nothing_typed(capsys, tmp_path):
 # --- What is kept, and what is never written over -------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [char, translate])
 def test_ctrl_c_says_what_is_kept_and_resume_goes_on_from_it(
     capsys, tmp_path, monkeypatch, command

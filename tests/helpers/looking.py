@@ -209,8 +209,7 @@ def seen_now(page: Page) -> list[str]:
 
 def pale_figures(page: Page) -> Iterator[str]:
     """The figures whose ground is not that of the page around them, by the
-    colours on both sides of their two left corners: in one of them something
-    may be drawn."""
+    colours at both left corners: in one of them something may be drawn."""
     for figure in page.locator("article .figure:visible").all():
         figure.scroll_into_view_if_needed()
         rows = [across_edge(page, figure, at) for at in (0, 1)]

@@ -264,6 +264,7 @@ def reshapes(draw):
     return names, *sides
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, database=None)
 @given(reshapes())
 def test_any_cut_of_the_same_order_is_clean_and_another_order_is_not(case):
