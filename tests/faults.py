@@ -140,7 +140,7 @@ def test_paths(folder: Path, file: str) -> list[str]:
     """The tests of the room in which a file stands, longest name first."""
     room = "/".join(Path(file).parts[:2])
     by_name = [name for name in TESTS if file.startswith(name)]
-    same = room if (folder / "tests" / room).is_dir() else Path(room).name
+    same = room if (folder / "tests" / room).is_dir() else Path(room).stem
     if not by_name and not (folder / "tests" / same).is_dir():
         same = Path(file).parts[0]
     texts = TESTS[max(by_name, key=len)].split() if by_name else [same]
