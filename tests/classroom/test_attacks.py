@@ -5,7 +5,6 @@ one wrong; each has its row, and each run ends in its time. What they see of
 the machine is nothing but our packages, without an exercise.
 """
 
-import json
 import os
 import shutil
 import socket
@@ -16,14 +15,14 @@ import pytest
 from classroom import sandbox as module
 from classroom.assignment import Assignment, student_notebook
 from classroom.exercise import exercises
-from classroom.grading import grade, grade_all
+from classroom.grading import grade
 from classroom.sandbox import (
     NO_BUBBLEWRAP,
     Sandbox,
     check_bubblewrap,
     python_folders,
 )
-from classroom.submissions import Submission, submissions
+from classroom.submissions import Submission
 from tests.helpers.answers import HEAD, solutions, written_answers
 from tests.helpers.attacks import (
     ALONE,
@@ -99,22 +98,6 @@ def test_a_right_answer_among_endless_cells_still_counts(sandbox):
     for bad in ("while True: pass", "import os\nos._exit(1)"):
         cells = (bad,) * 12 + (HONEST,) + (bad,) * 12
         assert grade(Submission("lost", cells), WEEK, sandbox).total == MOST
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "%time x = 1\n!ls\nfiles = !ls\n",
-        'why = """\n% of the words\n! and\n?\n"""\nassert "%" in why\n',
-        "n, T = 7, 4\nx = (n\n  % T)\nassert x == 3\n",
-        "if True:\n    %matplotlib inline\n",
-    ],
-)
-def test_what_ipython_reads_and_python_too_does_no_harm(cell, sandbox):
-    done = grade(Submission("magic", (cell + HONEST,)), WEEK, sandbox)
-    assert done.notes == ()
-    assert done.total == MOST
 
 
 # Each cell would fail, and so be named, if it got what it is after. The first
@@ -199,37 +182,6 @@ def test_those_of_an_installed_copy_cannot_either(
     done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
     assert done.notes == ()
     assert (shelf / "chapter_05.py").read_text() == "secret"
-
-
-@pytest.mark.full
-def test_files_that_are_no_notebooks_get_a_row_with_the_reason(
-    tmp_path, sandbox
-):
-    cell = {"cell_type": "code", "source": [HONEST]}
-    files = {
-        "honest.ipynb": json.dumps({"cells": [cell]}),
-        "empty.ipynb": "",
-        "half.ipynb": '{"cells": [',
-        "deep.ipynb": "[" * 100_000,
-        "list.ipynb": "[1, 2]",
-        "cells.ipynb": '{"cells": [{"cell_type": "code", "source": 3}]}',
-        "picture.png": "no",
-        "latin.ipynb": b'{"cells": "\xe9"}',
-        "large.ipynb": b" " * (100 * 2**20),
-    }
-    for name, text in files.items():
-        data = text if isinstance(text, bytes) else text.encode()
-        (tmp_path / name).write_bytes(data)
-    (tmp_path / "link.ipynb").symlink_to("/etc/passwd")
-    (tmp_path / "Folder").mkdir()
-    done = list(grade_all(submissions(tmp_path), WEEK, sandbox))
-    totals = {each.submission.name: each.total for each in done}
-    assert totals.pop("honest") == MOST
-    assert len(totals) == len(files) + 1
-    assert set(totals.values()) == {0}
-    notes = {each.submission.name: each.notes for each in done}
-    assert all(notes[name] for name in totals)
-    assert "100 MB" in notes["large"][0]
 
 
 @pytest.mark.full

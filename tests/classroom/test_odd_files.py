@@ -217,10 +217,29 @@ def test_answers_in_a_file_beside_a_notebook_without_any_are_graded(
     assert submission.cells == (RIGHT,)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x89PNG\0\0\0", b"[1]", b"{}"])
+NUMBER = b'{"cells": [{"cell_type": "code", "source": 3}]}'
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x89PNG\0\0\0", b"[1]", b"{}", NUMBER, DEEP]
+)
 def test_what_cannot_be_read_is_a_row_with_a_reason(data, tmp_path):
     for name in ["asha.IPYNB"] + ["asha.PY"] * (b"\0" in data):
         (tmp_path / name).write_bytes(data)
         submission = load_submission("asha", [tmp_path / name])
         assert submission.cells == ()
         assert submission.wrong.startswith(f"{name} cannot be read")
+
+
+def test_what_is_no_notebook_and_what_is_too_large_is_a_row_too(tmp_path):
+    (tmp_path / "large.ipynb").write_bytes(b" " * (100 * 2**20))
+    (tmp_path / "link.ipynb").symlink_to("/etc/passwd")
+    (tmp_path / "picture.png").write_text("no")
+    (tmp_path / "Folder").mkdir()
+    assert {each.name: each.wrong for each in submissions(tmp_path)} == {
+        "Folder": "there is no notebook in the folder",
+        "large": "large.ipynb has 100 MB: at most 20 are read",
+        "link": "link.ipynb is no file, but a link",
+        "picture": "picture.png is no notebook (.ipynb)",
+    }

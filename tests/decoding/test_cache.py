@@ -217,14 +217,6 @@ def placed_anew(x, start=0):
     return rotate(x, start)
 
 
-class Neighbours(MultiHeadAttention):
-    """Keys that change when a word comes."""
-
-    def project(self, x, source=None):
-        q, k, v = super().project(x, source)
-        return q, (k + k.roll(1, dims=2)) / 2, v
-
-
 class LoudAttention(MultiHeadAttention):
     """A reader's own: half as loud again."""
 
@@ -235,13 +227,6 @@ class LoudAttention(MultiHeadAttention):
 def mirrored(t: int, device=None) -> Tensor:
     """A mask that looks ahead only."""
     return torch.ones(t, t, dtype=torch.bool, device=device).triu()[None, None]
-
-
-def last_two(t: int, device=None) -> Tensor:
-    """A mask that changes with the length: the last two see it all."""
-    seen = torch.eye(t, dtype=torch.bool, device=device)
-    seen[-2:] = True
-    return seen.tril()[None, None]
 
 
 class Mine(DecoderOnly):
@@ -258,11 +243,8 @@ def anew(attention: object, **more: object) -> dict:
 
 ANEW = {
     "attention": anew(LoudAttention),
-    "neighbours": anew(Neighbours),
     "place": anew(partial(MultiHeadAttention, place=placed_anew)),
-    "rotary": anew(LoudAttention, positions="rotary"),
     "ahead": {"mask": mirrored},
-    "length": {"mask": last_two},
 }
 CASES = [*product((DecoderOnly, EncoderDecoder), ANEW)]
 CASES += [(EncoderDecoder, "cross"), (Mine, "model")]

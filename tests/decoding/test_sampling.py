@@ -177,24 +177,6 @@ def test_a_window_is_all_that_is_read(length):
         assert text.equal(reread(one, ids, 9, 5))
 
 
-class LastOnly(torch.nn.Module):
-    """A model of another make: it scores what comes after its last id, as
-    some do where nothing else is asked for."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids):
-        return self.model(ids)[:, -1:]
-
-
-def test_a_model_of_another_make_writes_too():
-    model, ids = varied("char_lm"), words(11, 2, 3)
-    wanted = generate(model, ids, 20)
-    assert generate(LastOnly(model), ids, 20, window=8).equal(wanted)
-
-
 def test_rows_that_have_ended_repeat_their_end():
     model, ids = varied("char_lm"), words(11, 6, 2)
     free = generate(model, ids, 15)

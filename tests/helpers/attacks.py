@@ -15,11 +15,8 @@ def alibi_bias(*args):
     return None
 """
 ATTACKS = {
-    "exit": "import sys\nsys.exit(0)",
-    "quit": "quit()",
     "exit at once": "import os\nos._exit(0)",
     "crash": "import ctypes\nctypes.string_at(0)",
-    "endless loop": "while True: pass",
     "loop that catches all": """
 while True:
     try:
@@ -28,7 +25,6 @@ while True:
         pass
 """,
     "sleep": "import time\ntime.sleep(10**6)",
-    "memory": "x = bytearray(50 * 2**30)",
     "memory, bit by bit": "x = []\nwhile True: x.append(bytearray(2**24))",
     "files in memory": """
 n = 0
@@ -53,7 +49,6 @@ if os.fork() == 0:
         time.sleep(10**6)
     os._exit(0)
 """,
-    "recursion": "def f(): f()\nf()",
     "a signal to all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
     "a signal to the parent": "import os\nos.kill(os.getppid(), 9)",
     "no more alarms": """
@@ -69,13 +64,6 @@ import classroom.judging as j
 j.judge = j.try_answer = lambda *a: j.Verdict("x", 1, "right")
 j.agrees = j.equal = lambda *a: True
 """,
-    "another equality": """
-import torch
-torch.isclose = torch.equal = torch.allclose = lambda *a, **k: True
-torch.Tensor.__eq__ = lambda *a: True
-torch.Tensor.all = lambda *a: True
-""",
-    "another float": "import builtins\nbuiltins.bool = lambda *a: True",
     "another call": """
 import classroom.job as me
 me.run_on_cases = lambda answer, cases: [me.outcomes.Outcome(1.0)] * len(cases)
@@ -85,21 +73,6 @@ from classroom.exercise import exercise
 alibi = exercise("alibi_bias")
 def alibi_bias(*args):
     return alibi.right(args)
-""",
-    "the exercises' file": """
-import pathlib, classroom
-home = pathlib.Path(classroom.__file__).parent
-for file in (home / "exercises").glob("*.py"):
-    exec(file.read_text())
-""",
-    "the solutions": """
-import pathlib
-found = [p for p in pathlib.Path("/").rglob("assignable*")]
-exec(open(found[0]).read())
-""",
-    "a socket": """
-import socket
-socket.create_connection(("192.0.2.1", 80), timeout=3)
 """,
     "a forged result": """
 import glob, json, os
@@ -126,23 +99,6 @@ for fd in range(3, 64):
     except OSError:
         pass
 """,
-    "a pickle": """
-import os
-class Bad:
-    def __reduce__(self):
-        return os.system, ("touch /tmp/left_behind",)
-def alibi_bias(*args):
-    return Bad()
-""",
-    "a tensor that lies": """
-import torch
-class Liar(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        return True
-def alibi_bias(*args):
-    return Liar()
-""",
     "no limits": """
 import resource
 for kind in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
@@ -156,13 +112,6 @@ for name in list(sys.modules):
         sys.modules[name] = None
 """,
     "standard streams": "import sys\nsys.stdout = sys.stderr = None",
-    "frames": """
-import sys
-frame = sys._getframe()
-while frame:
-    frame.f_locals.update(cases={}, names={})
-    frame = frame.f_back
-""",
     "a huge number": "def alibi_bias(*a): return 10**400",
     "a lone surrogate": 'raise ValueError("\\ud800\\x1b[2K" * 9)',
     "a class with a long name": """
@@ -246,18 +195,6 @@ if os.fork() == 0:
     if os.fork() == 0: write()
     os._exit(0)
 """,
-    "links": """
-import os
-for place in ("/autograder/results/results.json", "/autograder/source",
-              "/autograder/source/assignment.json"):
-    link = os.path.basename(place)
-    os.symlink(place, link)
-    try:
-        text = open(link + "/assignment.json" * (link == "source")).read()
-    except OSError:
-        continue
-    raise RuntimeError(f"read: {place}")
-""",
     "the submission's file": """
 import os
 for name in "submission_metadata.json", "submission", "results":
@@ -338,9 +275,7 @@ if any(f"'{kind}':" in x or f'"{kind}"' in x for x in found):
 # the time is up before the rest.
 WITHOUT_PROCESS = {
     "loop that catches all",
-    "another float",
     "another call",
-    "another equality",
     "forged lines",
     "a flood",
     "no more alarms",
@@ -359,11 +294,9 @@ WITHOUT_PROCESS = {
 }
 # These take the time of their cell, or look through all files.
 SLOW = {
-    "endless loop",
     "sleep",
     "files in memory",
     "shared memory",
-    "the solutions",
 }
 # These are answers; the others stand in cells before one.
 ANSWERS = [x for x in ATTACKS if re.search("(?m)^(def )?alibi_b", ATTACKS[x])]

@@ -1,8 +1,6 @@
 """Other number formats, other ways to run, and there and back again."""
 
 import copy
-import io
-import pickle
 
 import pytest
 import torch
@@ -56,33 +54,6 @@ def test_every_preset_computes_in_every_float_format(name, dtype):
     assert mine.dtype == dtype
     assert mine.isfinite().all()
     assert (mine - theirs).norm() <= OFF[dtype] * theirs.norm()
-
-
-def saved(model: nn.Module) -> nn.Module:
-    """A new model, with the weights that were saved."""
-    file = io.BytesIO()
-    torch.save(model.state_dict(), file)
-    file.seek(0)
-    fresh = build(type(model), model.config, seed=1)
-    fresh.load_state_dict(torch.load(file, weights_only=True), strict=True)
-    return fresh
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), saved]
-)
-@presets
-def test_copied_pickled_and_saved_models_are_equal_and_apart(name, again):
-    model = build(kind_of(name), small(name))
-    logits = score(model, *batch(name))
-    copied = again(model)
-    assert copied.config == model.config
-    assert hash(copied.config) == hash(model.config)
-    assert score(copied, *batch(name)).equal(logits)
-    with torch.no_grad():
-        copied.head.weight.zero_()
-    assert score(model, *batch(name)).equal(logits)
 
 
 @presets

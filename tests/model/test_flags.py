@@ -35,15 +35,3 @@ def test_nothing_but_building_asks_what_the_config_says(file):
         for function in node.body if isinstance(node, ast.ClassDef) else ():
             building = getattr(function, "name", "__init__") in BUILDING
             assert building or not asks(function), function.name
-
-
-def test_a_forward_that_asks_is_found():
-    for line in (
-        "if self.pre: pass",
-        "x = a if self.pre else b",
-        "x = self.config.norm",
-        "x = self.pre and a",
-        "x = [a for a in b if self.pre]",
-    ):
-        assert asks(ast.parse(line))
-    assert not asks(ast.parse("if x is None: x = self.x"))

@@ -7,7 +7,6 @@ import torch
 from torch.testing import assert_close
 
 from tformer_lite import (
-    FeedForward,
     LearnedPositions,
     SinusoidalPositions,
     sinusoids,
@@ -36,10 +35,3 @@ def test_each_position_adds_its_row_to_every_sentence(part):
     learned = [(8, 12)] if part is LearnedPositions else []
     assert [p.shape for p in positions.parameters()] == learned
     assert len(positions.state_dict()) == len(learned)
-
-
-def test_a_layer_is_the_papers_unless_something_else_is_asked_for():
-    layer = FeedForward(4, 8)
-    assert layer.hidden.bias is not None
-    assert layer.output.bias is not None
-    assert layer.dropout.p == 0

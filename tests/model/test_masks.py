@@ -7,8 +7,6 @@ import torch
 
 from tformer_lite import (
     causal_mask,
-    padding_mask,
-    running_example,
     sliding_mask,
     window_mask,
 )
@@ -37,14 +35,3 @@ def test_a_mask_is_made_where_it_is_asked_for_and_never_too_small(mask):
 def test_an_empty_window_is_refused():
     with pytest.raises(ValueError, match="width=0 .* use 1 or more"):
         window_mask(6, width=0)
-
-
-def test_padding_and_causal_combine_like_a_sentence():
-    padding = padding_mask(running_example().src, pad=1)
-    assert padding.shape == (2, 1, 1, 8)
-    assert padding.squeeze().sum(-1).tolist() == [7, 8]
-    ids = running_example().tgt
-    mask = causal_mask(8) & padding_mask(ids, pad=1)
-    assert mask.shape == (2, 1, 8, 8)
-    assert mask[0, 0, 4].tolist() == [True] * 5 + [False] * 3
-    assert mask[0, 0, 1].tolist() == [True] * 2 + [False] * 6

@@ -21,33 +21,10 @@ class Nested(nn.Module):
         return {"made": made, "state": self.second(input=x), "label": label}
 
 
-class Silent(nn.Module):
-    """Gives nothing, and has a part that reads nothing."""
-
-    def __init__(self):
-        super().__init__()
-        self.part = nn.Linear(2, 2)
-        self.noise = Noise()
-        self.twin = self.part
-
-    def forward(self, x):
-        self.twin(self.part(x) + self.noise())
-
-
-class Noise(nn.Module):
-    def forward(self):
-        return torch.ones(2)
-
-
 def layer_of_pytorch():
     padded = torch.tensor([[False] * 5, [False] * 4 + [True]])
     layer = nn.TransformerEncoderLayer(12, 3, 24, batch_first=True)
     return layer, (torch.randn(2, 5, 12),), {"src_key_padding_mask": padded}
-
-
-def attention_of_pytorch():
-    layer = nn.MultiheadAttention(12, 3, batch_first=True)
-    return layer, (torch.randn(2, 5, 12),) * 3, {"need_weights": False}
 
 
 def nested():
@@ -55,16 +32,10 @@ def nested():
     return Nested(), (batch,), {"scale": torch.tensor(2.0), "label": "odd"}
 
 
-def silent():
-    return Silent(), (torch.randn(3, 2),), {}
-
-
 MODELS = {
     "translator": lambda: (running_model(), running_example()[:2], {}),
     "layer": layer_of_pytorch,
-    "attention": attention_of_pytorch,
     "nested": nested,
-    "silent": silent,
 }
 
 
@@ -124,28 +95,15 @@ def test_without_with_it_goes_on_printing(capsys):
     assert capsys.readouterr().out == said * 2 != ""
 
 
-def refuse(*words, **options):
-    raise RuntimeError("no hooks here")
-
-
-@pytest.mark.parametrize(
-    ("refused", "lines"),
-    [(False, ["parts.0 Linear    (3, 4) -> (3, 5)"]), (True, [])],
-)
-def test_no_hook_is_left_where_something_raises(
-    refused, lines, monkeypatch, capsys
-):
-    """The model, which has run in part, or the last part, which takes none."""
+def test_no_hook_is_left_where_the_model_raises(capsys):
     model = nn.Module()
     model.parts = nn.Sequential(nn.Linear(4, 5), nn.Linear(6, 7))
     before = hooks_of(model)
-    if refused:
-        hook = "register_forward_hook"
-        monkeypatch.setattr(model.parts[1], hook, refuse)
     with pytest.raises(RuntimeError), print_shapes(model):
         model.parts(torch.randn(3, 4))
     assert hooks_of(model) == before
-    assert capsys.readouterr().out.splitlines() == lines
+    said = capsys.readouterr().out
+    assert said == "parts.0 Linear    (3, 4) -> (3, 5)\n"
 
 
 DIMS = {"B": 2, "T": 5}

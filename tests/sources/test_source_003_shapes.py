@@ -4,7 +4,6 @@ The source prints after 11 of its codeblocks; the labels are its own. Chapter
 16 finds the same 95 shapes in a run of ours.
 """
 
-import re
 from functools import partial
 
 import pytest
@@ -12,7 +11,7 @@ import torch
 
 from tests.helpers import source_003
 from tests.helpers.printed_003 import TABLE
-from tformer_lite import print_shapes, trace
+from tformer_lite import trace
 
 PRINTED: dict[int, list] = {}
 for number, _, printed_shape in TABLE:
@@ -70,16 +69,3 @@ def test_a_trace_has_every_printed_shape_in_the_printed_order(block, parts):
         steps = trace(part, *inputs).steps
     marks = inputs + [x for s in steps for x in (*s.reads, *s.makes)]
     assert in_order(PRINTED[block], [tuple(x.shape) for x in marks])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", PRINTED)
-def test_printing_live_says_what_the_source_prints(block, parts, capsys):
-    part, *inputs = parts[block]
-    with torch.no_grad(), print_shapes():
-        part(*inputs)
-    said = capsys.readouterr().out
-    shapes = [tuple(ids.shape) for ids in inputs]
-    for sizes in re.findall(r"\(([\d, ]+)\)", said):
-        shapes.append(tuple(map(int, re.findall(r"\d+", sizes))))
-    assert in_order(PRINTED[block], shapes)

@@ -3,12 +3,9 @@ once; which pairs are held out."""
 
 from itertools import chain
 from random import Random
-from unicodedata import normalize
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.helpers.commands import PAIRS as WORD_PAIRS
 from tests.helpers.commands import WORDS
@@ -35,19 +32,15 @@ Is it far?\tके यो टाढा छ?\tCC-BY 2.0 (France) Attribution: tat
 
 I see.\tम देख्छु ।
 Wait!\tपर्ख !\t
+A\x85b\u2028c.\tक\x0bख\x1cग
 """
 TATOEBA_PAIRS = [
     ("Go.", "जाऊ।"),
     ("Is it far?", "के यो टाढा छ?"),
     ("I see.", "म देख्छु ।"),
     ("Wait!", "पर्ख !"),
+    ("A\x85b\u2028c.", "क\x0bख\x1cग"),  # none of these ends a line
 ]
-SIDE = st.text(
-    st.characters(
-        exclude_categories=["Cs"], exclude_characters="\0\t\r\n\ufeff"
-    )
-)  # a file with a zero byte is no text: see below
-SIDE = SIDE.map(lambda text: normalize("NFC", text).strip()).filter(bool)
 
 
 @pytest.fixture
@@ -64,21 +57,6 @@ def test_pairs_are_read_as_manythings_writes_them(here, encoding, end):
     (here / "npi.txt").write_bytes(content)
     assert read_pairs("npi.txt") == TATOEBA_PAIRS
     assert read_text("npi.txt") == TATOEBA
-
-
-@pytest.mark.full
-@given(pairs=st.lists(st.tuples(SIDE, SIDE), min_size=1))
-@settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-def test_any_pairs_come_back_from_their_file(pairs, tmp_path):
-    file = tmp_path / "pairs.tsv"
-    lines = "".join(f"{a}\t{b}\n" for a, b in pairs)
-    file.write_bytes(lines.encode("utf8"))
-    assert read_pairs(file) == pairs
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """The running example is the source's; ids become texts again, of words
 and of characters."""
 
-import sys
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 
 from tformer_lite import (
     CharTokenizer,
-    WordPieceTokenizer,
     WordTokenizer,
     english_tokenizer,
     nepali_tokenizer,
@@ -120,10 +117,3 @@ def test_an_id_without_a_character_is_named(bad):
 def test_a_batch_is_read_row_by_row(tokenizer):
     with pytest.raises(ValueError, match=r"\(2, 1\), not \(T\): .* one row"):
         tokenizer.decode(torch.ones(2, 1, dtype=torch.long))
-
-
-def test_without_the_library_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    said = "library tokenizers, which is missing: run pip install"
-    with pytest.raises(ImportError, match=said):
-        WordPieceTokenizer()

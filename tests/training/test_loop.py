@@ -168,14 +168,6 @@ def test_a_note_looks_at_a_sample_and_always_at_the_same():
     assert one.val_losses[-1] == mean_loss(one.model, Sample(big, 300))
 
 
-def test_what_is_frozen_stays_as_it_was():
-    one = trainer()
-    one.model.embedding.requires_grad_(False)
-    train(one, DATA, VALID)
-    first = trainer().model.embedding.tokens.weight
-    assert one.model.embedding.tokens.weight.equal(first)
-
-
 # --- What stops it --------------------------------------------------------
 
 
