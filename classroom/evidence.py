@@ -170,8 +170,6 @@ def shape_difference(
     if sorted(mine) == sorted(right):
         return order_difference(mine, right)
     if [n for n in mine if n != 1] == [n for n in right if n != 1]:
-        if len(mine) == len(right):
-            return "the axis of size 1 stands in another place"
         if len(mine) < len(right):
             return (
                 "an axis of size 1 is missing: unsqueeze, or index with None"

@@ -119,7 +119,8 @@ def exercises() -> dict[str, Exercise]:
             for name, data in table.items()
         }
         for name in sorted(rows, key=[*sections, *rows].index):
-            if "points" in rows[name]:  # a part can use those before it
+            if "points" in rows[name].get("about", ()):
+                # a part of an assignment can use those before it
                 rows[name]["names"] += earlier
                 earlier += rows[name].get("right", "")
             by_name[name] = read_exercise(name, rows[name], file, sections)

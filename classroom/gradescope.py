@@ -176,7 +176,7 @@ class DiscreetSandbox(Sandbox):
 def hide_words(outcome: Any, lines: set[str]) -> str:
     """Take out of what came of a call all that its error says but the line;
     give the type and that line."""
-    if not (isinstance(outcome, list) and len(outcome) == 5 and outcome[1]):
+    if not (isinstance(outcome, list) and len(outcome) == 4 and outcome[1]):
         return ""
     name, says = error_name(outcome[1]), str(outcome[2])
     after = says.rpartition("; in the line: ")[2][:LONGEST]

@@ -180,10 +180,10 @@ def verdict_of(each: Exercise, seed: str, came: Any) -> Verdict:
 def read_outcome(line: Any) -> Outcome:
     """Read what came of one case; it may be forged, or damaged."""
     try:
-        value, error, says, changed, printed = line
+        value, error, says, changed = line
         places = tuple(int(i) for i in changed)
         texts = clean(str(error), 60), clean(str(says), LONGEST_TEXT)
-        return Outcome(from_json(value), *texts, places, int(printed))
+        return Outcome(from_json(value), *texts, places)
     except (ValueError, TypeError, RuntimeError, OverflowError):
         return Outcome(error="Unreadable", says="a value that cannot be read")
 

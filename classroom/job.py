@@ -168,7 +168,7 @@ def answer_outcomes(
     if name not in names:
         return None
     return [
-        [to_json(o.value), o.error, o.says, [*o.changed], o.printed]
+        [to_json(o.value), o.error, o.says, [*o.changed]]
         for o in run_on_cases(names[name], [read_case(case) for case in cases])
     ]
 

@@ -144,7 +144,7 @@ TWO = Assignment("Week", "s", {"dealt_out": 10, "why_columns": 5})
 
 def essay(student: str, text: str = ESSAY, share: float = 1.0) -> Grade:
     """A student with an answer in code, and an explanation."""
-    came = [[text, "", "", [], 0]]
+    came = [[text, "", "", []]]
     verdict = Verdict("dealt_out", share, "said", ("x",) * (share < 1))
     code = Mark("dealt_out", 10, 10 * share, verdict)
     why = mark(exercises()["why_columns"], 5, "s", came)
@@ -160,11 +160,11 @@ def page_text(page: str) -> str:
 def test_a_mark_has_the_text_of_an_explanation_in_its_own_lines():
     text = essay("asha").marks[1].text
     assert text == f"First {EVIL} line.\n\n    सबै गर्\u200dयो "
-    code = mark(exercises()["dealt_out"], 5, "s", [[ESSAY, "", "", [], 0]])
+    code = mark(exercises()["dealt_out"], 5, "s", [[ESSAY, "", "", []]])
     assert code.text == ""
     long = essay("asha", "a" * 30_000).marks[1].text
     assert long == "a" * 20_000 + "\n… (and 10,000 characters more)"
-    for came in None, [], [[{"tensor": 1}, "", "", [], 0]], [7], [[3]]:
+    for came in None, [], [[{"tensor": 1}, "", "", []]], [7], [[3]]:
         assert mark(exercises()["why_columns"], 5, "s", came).text == ""
 
 
@@ -392,10 +392,10 @@ def test_a_row_that_cannot_be_is_named(row, tmp_path):
     "line",
     [
         [],
-        [{"pickle": ""}, "", "", [], 0],
+        [{"pickle": ""}, "", "", []],
         [{"tensor": [10**400], "shape": [1], "dtype": "torch.int64"}]
-        + [""] * 4,
-        [1, "", "", ["a"], 0],
+        + [""] * 3,
+        [1, "", "", ["a"]],
         [1, "", "", [], "many"],
     ],
 )

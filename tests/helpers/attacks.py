@@ -83,7 +83,7 @@ for name in ("results.json", "/autograder/results/results.json",
 """,
     "forged lines": """
 import json, os
-line = {"of": "alibi_bias", "came": [[1.0, "", "", [], 0]] * 99}
+line = {"of": "alibi_bias", "came": [[1.0, "", "", []]] * 99}
 for fd in range(3, 64):
     try:
         os.write(fd, (json.dumps(line) + "\\n").encode())
@@ -147,7 +147,7 @@ for thing in gc.get_objects():
 ATTACKS |= {
     "lines before the real ones": """
 import glob, json, os
-line = {"of": "alibi_bias", "came": [[0.0, "", "", [], 0]] * 9}
+line = {"of": "alibi_bias", "came": [[0.0, "", "", []]] * 9}
 for fd in map(int, os.listdir("/proc/self/fd")):
     try:
         os.write(fd, b'{"begins": "alibi_bias"}\\n')
