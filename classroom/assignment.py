@@ -59,14 +59,14 @@ def load_assignment(file: Path) -> Assignment:
     try:
         data = json.loads(file.read_text("utf8"))
         points = {str(k): float(x) for k, x in data["points"].items()}
-        found = Assignment(str(data["title"]), str(data["seed"]), points)
+        assignment = Assignment(str(data["title"]), str(data["seed"]), points)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
             f"{file} is no assignment: give the .json that `classroom assign` "
             "wrote beside the students' notebook."
         ) from error
-    assert found.exercises  # each is one of ours
-    return found
+    assert assignment.exercises  # each is one of ours
+    return assignment
 
 
 def find_exercises(words: Sequence[str]) -> list[str]:
@@ -75,18 +75,18 @@ def find_exercises(words: Sequence[str]) -> list[str]:
 
     Raises ValueError for a name that is none, and for a chapter without any.
     """
-    found: list[str] = []
+    names: list[str] = []
     for word in words:
-        own = [n for n, x in exercises().items() if str(x.chapter) == word]
-        own = [n for n in own if not exercises()[n].points]
-        some = [n for n in own if exercises()[n].assignable]
-        if word.isdigit() and not some:
+        chapter = [n for n, x in exercises().items() if str(x.chapter) == word]
+        chapter = [n for n in chapter if not exercises()[n].points]
+        homework = [n for n in chapter if exercises()[n].assignable]
+        if word.isdigit() and not homework:
             raise ValueError(
                 f"chapter {word} has no exercise without a solution: name "
-                f"one of its others ({', '.join(own) or 'there is none'})."
+                f"one of its others ({', '.join(chapter) or 'there is none'})."
             )
-        found += some or [exercise(word).name]
-    return list(dict.fromkeys(found))
+        names += homework or [exercise(word).name]
+    return list(dict.fromkeys(names))
 
 
 def parse_points(names: Sequence[str], words: str) -> dict[str, float]:
@@ -95,14 +95,14 @@ def parse_points(names: Sequence[str], words: str) -> dict[str, float]:
     pairs = [word.rpartition("=") for word in words.split(",") if word]
     # What is for all comes first, wherever it stands.
     for name, equals, number in sorted(pairs, key=lambda pair: pair[1]):
-        own = [name] if equals else names
+        named = [name] if equals else names
         try:
-            points |= dict.fromkeys(own, float(number))
+            points |= dict.fromkeys(named, float(number))
         except ValueError:
-            own = []
-        if not {*own} <= {*names}:
+            named = []
+        if not {*named} <= {*names}:
             raise ValueError(f"--points {name}={number}: not assigned.")
-        if not own or not 0 < points[own[0]] < float("inf"):
+        if not named or not 0 < points[named[0]] < float("inf"):
             raise ValueError(
                 f"--points {number}: give a number above 0, or NAME=NUMBER, "
                 "with commas between."
@@ -119,10 +119,10 @@ def student_notebook(assignment: Assignment) -> dict[str, Any]:
         rule=RULE,
         read=any(each.rubric for each in assignment.exercises),
     )
-    heads, own = zip(*map(exercise_cells, assignment.exercises))
+    heads, bodies = zip(*map(exercise_cells, assignment.exercises))
     imports = {cell["source"]: cell for head in heads for cell in head[1:]}
     cells = [make_cell("markdown", intro), heads[0][0], *imports.values()]
-    for number, (first, *rest) in enumerate(own, 1):
+    for number, (first, *rest) in enumerate(bodies, 1):
         source = NUMBER.sub(f"## {number} · ", first["source"])
         cells += [first | {"source": source}, *rest]
     kernel = {"name": "python3", "display_name": "Python 3"}
@@ -147,8 +147,8 @@ def exercise_cells(each: Exercise) -> tuple[list[Cell], list[Cell]]:
             "book's repository, after `make notebooks`."
         )
     head, *rest = sections(json.loads(file.read_text("utf8"))["cells"])
-    for own in rest:
-        text = "\n".join(cell["source"] for cell in own)
+    for section in rest:
+        text = "\n".join(cell["source"] for cell in section)
         if each.name in CHECK.findall(text):
             break
     else:
@@ -158,7 +158,7 @@ def exercise_cells(each: Exercise) -> tuple[list[Cell], list[Cell]]:
             "`make notebooks`."
         )
     code = [cell for cell in head if cell["cell_type"] == "code"]
-    return code, [c | {"source": FOLD.sub("", c["source"])} for c in own]
+    return code, [c | {"source": FOLD.sub("", c["source"])} for c in section]
 
 
 def statement(each: Exercise) -> str:
@@ -173,17 +173,17 @@ def statement(each: Exercise) -> str:
 
 def sections(cells: list[Cell]) -> list[list[Cell]]:
     """Cut a notebook at its headings, wherever they stand in a cell."""
-    found: list[list[Cell]] = [[]]
+    parts: list[list[Cell]] = [[]]
     for cell in cells:
         source, about = "".join(cell["source"]), cell["metadata"]
         if cell["cell_type"] == "code":
-            found[-1].append(make_cell("code", source, about))
+            parts[-1].append(make_cell("code", source, about))
             continue
         before, *after = BEFORE_HEADING.split(source)
         if before.strip():
-            found[-1].append(make_cell("markdown", before, about))
-        found += [[make_cell("markdown", text, about)] for text in after]
-    return found
+            parts[-1].append(make_cell("markdown", before, about))
+        parts += [[make_cell("markdown", text, about)] for text in after]
+    return parts
 
 
 def make_cell(

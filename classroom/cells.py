@@ -40,13 +40,13 @@ def statements(cell: str) -> Iterator[tuple[int, ast.stmt | str]]:
     lines that are no Python, what is wrong with the first."""
     if FOREIGN.match(cell):
         return
-    whole = parse(cell, str, textwrap.dedent, partial(PROMPT.sub, ""))
-    parts = pieces(cell) if isinstance(whole, str) else [(1, whole)]
-    for line, found in parts:
-        if isinstance(found, str):
-            yield line, found
+    tree = parse(cell, str, textwrap.dedent, partial(PROMPT.sub, ""))
+    parts = pieces(cell) if isinstance(tree, str) else [(1, tree)]
+    for line, part in parts:
+        if isinstance(part, str):
+            yield line, part
         else:
-            yield from ((node.lineno, node) for node in found.body)
+            yield from ((node.lineno, node) for node in part.body)
 
 
 def pieces(text: str) -> Iterator[tuple[int, ast.Module | str]]:
@@ -60,12 +60,12 @@ def pieces(text: str) -> Iterator[tuple[int, ast.Module | str]]:
     while at + 1 < len(starts):
         for end in range(at + 1, min(at + MARGINS, len(starts))):
             part = "\n".join(lines[starts[at] : starts[end]])
-            found = parse("\n" * starts[at] + part, str, python, plain_fields)
-            if found != "incomplete input":
+            piece = parse("\n" * starts[at] + part, str, python, plain_fields)
+            if piece != "incomplete input":
                 break
-        if not (wrong and isinstance(found, str)):
-            yield starts[at] + 1, found
-        wrong = isinstance(found, str)
+        if not (wrong and isinstance(piece, str)):
+            yield starts[at] + 1, piece
+        wrong = isinstance(piece, str)
         at = at + 1 if wrong else end
 
 
@@ -115,11 +115,11 @@ class StandIn(types.ModuleType):
         first = args[0] if args else None
         if isinstance(first, types.FunctionType):  # as a decorator
             return first
-        made = StandIn(self.__name__)
-        made.over = first if isinstance(first, Iterable) else (made, made)
+        module = StandIn(self.__name__)
+        module.over = first if isinstance(first, Iterable) else (module,) * 2
         if self.__name__ == "trange":
-            made.over = range(*args)
-        return made
+            module.over = range(*args)
+        return module
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.over)

@@ -17,18 +17,18 @@ def check(name: str, answer: Any, seed: int | str = 0) -> Any:
     """
     verdict = try_answer(exercise(name), answer, seed)
     print(verdict)
-    found = verdict.dependence
-    if found is None or not found.matrix.any():
+    dependence = verdict.dependence
+    if dependence is None or not dependence.matrix.any():
         return None
     try:
         from tformer_lite.drawing.attention.heatmaps import heatmap
         from tformer_lite.drawing.surface.palette import AXES
     except ImportError:
-        return found.matrix
-    named = {*found.axes.split()} <= {*AXES}
+        return dependence.matrix
+    named = {*dependence.axes.split()} <= {*AXES}
     return heatmap(
-        found.matrix,
-        axes=found.axes if named else "T S",
+        dependence.matrix,
+        axes=dependence.axes if named else "T S",
         kind="weights",
         titles=["the result (row) depends on the input"],
     )

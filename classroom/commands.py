@@ -81,15 +81,15 @@ def grade_folder(args: Namespace) -> None:
         grades.append(with_typed(each, typed))
         print(grade_line(grades[-1], assignment), flush=True)
     book = sheets.gradebook(grades, assignment, roster)
-    told = changes(out, book)
-    told += strangers([each.name for each in came], roster, typed)
+    news = changes(out, book)
+    news += strangers([each.name for each in came], roster, typed)
     files = out.with_name(f"{out.stem}-diagnoses.csv")
     folder = out.with_name(f"{out.stem}-sheets")
     sheets.write_rows(out, book)
     sheets.write_rows(files, sheets.diagnoses(grades))
     sheets.add_rows(file, grades, typed)
     write_pages(folder, grades, assignment, file)
-    for text in (*pages.class_lines(grades, assignment), *told):
+    for text in (*pages.class_lines(grades, assignment), *news):
         print(text)
     typed_into = f"{file}, " if file.exists() else ""
     print(f"{out}, {files}, {typed_into}{folder}/")
@@ -103,13 +103,13 @@ def write_pages(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     names = pages.file_names([each.submission.name for each in grades])
-    found = {n: pages.sheet(g, assignment) for n, g in zip(names, grades)}
-    found[pages.CLASS] = pages.class_page(grades, assignment, names)
+    texts = {n: pages.sheet(g, assignment) for n, g in zip(names, grades)}
+    texts[pages.CLASS] = pages.class_page(grades, assignment, names)
     if any(each.rubric for each in assignment.exercises):
         typed = sheets.typed_marks(file, assignment)
         page = pages.reading_page(grades, typed, assignment, file)
-        found[pages.TO_READ] = page
-    for name, text in found.items():
+        texts[pages.TO_READ] = page
+    for name, text in texts.items():
         (folder / name).write_text(text, "utf8")
 
 
@@ -126,11 +126,11 @@ def with_typed(each: Grade, typed: sheets.TypedMarks) -> Grade:
     the comments beside them."""
     marks = []
     student = sheets.safe(each.submission.name)
-    for one in each.marks:
-        if found := typed.get((student, one.exercise)):
-            given = one.points if found.points is None else found.points
-            one = replace(one, points=given, comment=found.comment)
-        marks.append(one)
+    for mark in each.marks:
+        if row := typed.get((student, mark.exercise)):
+            points = mark.points if row.points is None else row.points
+            mark = replace(mark, points=points, comment=row.comment)
+        marks.append(mark)
     return replace(each, marks=tuple(marks))
 
 
@@ -138,14 +138,14 @@ def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
     """Say whose points are others than in the file that is there."""
     there = sheets.read_rows(out) if out.exists() else []
     old = {tuple(row[:IDENTITY]): row[-1] for row in there if row}
-    told = []
+    lines = []
     for *row, after in rows[1:]:
         before = old.get(tuple(row[:IDENTITY]), after)
         if before != after:
-            told.append(
+            lines.append(
                 f"changed: {row[0]}, {before or '–'} to {after or '–'}"
             )
-    return told or ["no total has changed"] * bool(there)
+    return lines or ["no total has changed"] * bool(there)
 
 
 def strangers(
@@ -153,8 +153,8 @@ def strangers(
 ) -> list[str]:
     """Say whose submissions are on no row of a roster, if there is one, and
     for whom points were typed who handed in nothing."""
-    own = sheets.owners(names, roster).values()
-    out = [name for name in names if roster and name not in own]
+    owned = sheets.owners(names, roster).values()
+    out = [name for name in names if roster and name not in owned]
     gone = {student for student, _ in typed} - {*map(sheets.safe, names)}
     return [
         *(f"on no row of the roster, or on several: {name}" for name in out),

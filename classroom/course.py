@@ -18,21 +18,23 @@ from classroom.mistakes import edited_code
 def assignment(name: str, seed: str, *only: str) -> Assignment:
     """Gather the parts of an assignment with their points: all, or those
     that are named. Raises ValueError for a name that is none."""
-    own = {n: x for n, x in exercises().items() if x.points}
+    points = {n: x.points for n, x in exercises().items() if x.points}
     files = {
         file.stem.partition("_")[2]: file.read_text("utf8")
         for file in statement_files()
     }
     text = files.get(name, "")
-    parts = [n for n in own if f'check("{n}"' in text]
+    parts = [n for n in points if f'check("{n}"' in text]
     if not parts or {*only} - {*parts}:
-        known = [x for x in files if any(f'"{n}"' in files[x] for n in own)]
+        titles = [
+            x for x in files if any(f'"{n}"' in files[x] for n in points)
+        ]
         raise ValueError(
-            f"{name=}: the assignments are {', '.join(known)}. The parts of "
+            f"{name=}: the assignments are {', '.join(titles)}. The parts of "
             f"this one are {', '.join(parts) or 'none'}."
         )
-    points = {n: own[n].points for n in parts if n in (only or parts)}
-    return Assignment(name, seed, points)
+    chosen = {n: points[n] for n in parts if n in (only or parts)}
+    return Assignment(name, seed, chosen)
 
 
 def planted(hunt: Exercise, seed: str) -> Sequence[tuple[str, ...]]:
@@ -53,11 +55,11 @@ def stranger(hunt: Exercise, edits: Sequence[tuple[str, ...]]) -> str:
 def hand_out(name: str, seed: str, *only: str) -> None:
     """Write an assignment's JSON; of a hunt, the stranger's file as well,
     and print which bugs are in it."""
-    given = assignment(name, seed, *only)
-    Path(f"{name}.json").write_text(given.text(), "utf8")
+    handed_out = assignment(name, seed, *only)
+    Path(f"{name}.json").write_text(handed_out.text(), "utf8")
     print(f"{name}.json: for you; `classroom grade` reads it")
-    for hunt in (x for x in given.exercises if x.kind == "hunt"):
-        edits = planted(hunt, given.draw)
+    for hunt in (x for x in handed_out.exercises if x.kind == "hunt"):
+        edits = planted(hunt, handed_out.draw)
         Path("stranger.py").write_text(stranger(hunt, edits) + "\n", "utf8")
         print("stranger.py: for the students; its wrong lines are")
         for edit in edits:

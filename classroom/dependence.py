@@ -47,8 +47,8 @@ def perturb_input(args: tuple, i: int, axis: int, place: int) -> tuple:
     """Change one place of one input, by another amount at every channel: a
     norm takes away what is added to all alike."""
     x = args[i].clone()
-    one = x.select(axis, place)
-    one += torch.linspace(1, 2, one.numel()).view_as(one).to(x)
+    part = x.select(axis, place)
+    part += torch.linspace(1, 2, part.numel()).view_as(part).to(x)
     return (*args[:i], x, *args[i + 1 :])
 
 
@@ -61,12 +61,12 @@ def wrong_dependence(
         if not isinstance(value, Tensor) or value.shape != right[0].shape:
             return None
     i, axis, output = probed_axes(exercise)
-    seen, should = (dependences([*x], output) for x in (values, right))
-    if torch.equal(seen, should):
+    moved, wanted = (dependences([*x], output) for x in (values, right))
+    if torch.equal(moved, wanted):
         return None
     letters = exercise.output[output], [*exercise.inputs.values()][i][axis]
-    says = difference(seen, should, *(WORDS.get(x, "place") for x in letters))
-    return Dependence(seen.double(), says, " ".join(letters))
+    says = difference(moved, wanted, *(WORDS.get(x, "place") for x in letters))
+    return Dependence(moved.double(), says, " ".join(letters))
 
 
 def dependences(values: list[Any], axis: int) -> Tensor:
@@ -77,11 +77,12 @@ def dependences(values: list[Any], axis: int) -> Tensor:
     return torch.stack([x.any(1) for x in moved], 1)
 
 
-def difference(seen: Tensor, should: Tensor, ask: str, answer: str) -> str:
+def difference(moved: Tensor, wanted: Tensor, ask: str, answer: str) -> str:
     """Name a row that depends on what it should not, or the reverse."""
-    wrong, before, after = seen & ~should, "depends on", "should not"
+    wrong, before, after = moved & ~wanted, "depends on", "should not"
     if not wrong.any():
-        wrong, before, after = should & ~seen, "does not depend on", "should"
+        wrong, before = wanted & ~moved, "does not depend on"
+        after = "should"
     row, column = wrong.nonzero()[0].tolist()
-    told = f"{before} {answer} {column} of the input, and {after}"
-    return f"{ask} {row} of the result {told}"
+    verdict = f"{before} {answer} {column} of the input, and {after}"
+    return f"{ask} {row} of the result {verdict}"

@@ -75,8 +75,8 @@ def evidence(
         return f"it stopped with {outcome.error}", outcome.says
     mine = outcome.value
     if exercise.kind == "shape":
-        whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
-        if whole and len(mine) <= AXES:
+        sizes = mine if isinstance(mine, tuple) else (None,)
+        if all(type(n) is int for n in sizes) and len(sizes) <= AXES:
             return "wrong shape", shapes_text(mine, right, case, exercise)
         says = f"expected a shape, such as (2, 8, 12), got {value_text(mine)}"
         return "no shape", says
@@ -187,10 +187,10 @@ def shape_difference(
 
 def order_difference(mine: list[int], right: list[int]) -> str:
     """Name the axes that changed places."""
-    moved = [i for i, pair in enumerate(zip(mine, right)) if len({*pair}) > 1]
+    moved = [n for n, pair in enumerate(zip(mine, right)) if len({*pair}) > 1]
     if len(moved) == 2:
-        one, other = moved
-        return f"axes {one} and {other} are swapped: transpose({one}, {other})"
+        i, j = moved
+        return f"axes {i} and {j} are swapped: transpose({i}, {j})"
     order = [mine.index(n) for n in right]
     return f"the axes are in another order: permute{tuple(order)} mends it"
 
@@ -259,8 +259,8 @@ def linear_relation(mine: Tensor, right: Tensor, sizes: Sizes) -> str:
     """Name one factor of all numbers, or one number that was added to all.
     Places that both hide with −∞ do not count."""
     a, b = mine.double().flatten(), right.double().flatten()
-    seen = (a != b) | b.isfinite()
-    a, b = a[seen], b[seen]
+    counted = (a != b) | b.isfinite()
+    a, b = a[counted], b[counted]
     if right.dtype == torch.bool or len(a) < 2 or torch.equal(a, b):
         return ""
     ratio = (a.dot(b) / b.dot(b)).item()
@@ -309,16 +309,15 @@ def misplacement(
     """Where all comes from one input, or stands in the right output: which
     element stands where another should: output[0, 1] holds x[0, 13]."""
     came, wanted = (x.flatten().tolist() for x in (mine, right))
-    for name, given in sources.items():
-        known = given.flatten().tolist()
-        if len({*known}) < max(len(known), 4) or not {*came, *wanted} <= {
-            *known
-        }:
+    for name, source in sources.items():
+        numbers = {*source.flatten().tolist()}
+        distinct = len(numbers) == source.numel() > 3
+        if not distinct or not {*came, *wanted} <= numbers:
             continue
         wrong = (mine != right).nonzero().tolist()
         here, there = (
-            (given == found[tuple(wrong[0])]).nonzero()[0].tolist()
-            for found in (mine, right)
+            (source == values[tuple(wrong[0])]).nonzero()[0].tolist()
+            for values in (mine, right)
         )
         return (
             f"right shape, wrong elements: output{wrong[0]} holds "

@@ -147,8 +147,8 @@ def exercise_tables(
                 text = files.read(beside.name).decode()
                 tables.append((tomllib.loads(text), True))
     elif (FOLDERS[0] / TRIALS).exists():
-        told = stored_homework(FOLDERS[0] / TRIALS)["exercises"]
-        tables.append(({n: told[n] for n in sections if n in told}, True))
+        rows = stored_homework(FOLDERS[0] / TRIALS)["exercises"]
+        tables.append(({n: rows[n] for n in sections if n in rows}, True))
     return tables
 
 

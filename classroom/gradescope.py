@@ -144,8 +144,8 @@ def grade_here(folder: str, user: int = STUDENT) -> None:
     with suppress(OSError, ValueError, AttributeError):
         text = (home / "submission_metadata.json").read_text("utf8")
         number = json.loads(text).get("id")
-    own = [assignment.seed, number, submission.cells]
-    seed = hashlib.sha256(json.dumps(own).encode()).hexdigest()
+    origin = [assignment.seed, number, submission.cells]
+    seed = hashlib.sha256(json.dumps(origin).encode()).hexdigest()
     sandbox = DiscreetSandbox(not user, user, TIME)
     done = grade(submission, replace(assignment, seed=seed), sandbox)
     text = json.dumps(results(done), indent=1)
@@ -266,15 +266,15 @@ def compare_points(
     if not file.exists():
         raise ValueError(f"run_autograder fails: {done.stderr[-LONGEST:]}")
     tests = json.loads(file.read_text("utf8"))["tests"]
-    found = {t["name"]: (t.get("score"), t.get("max_score")) for t in tests}
+    measured = {t["name"]: (t.get("score"), t.get("max_score")) for t in tests}
     wanted = {
         each.name: (most * (kind != "blank" and bool(right_code(each))), most)
         for each, most in zip(assignment.exercises, assignment.points.values())
     }
-    if found != wanted:
+    if measured != wanted:
         raise ValueError(
             f"a {kind} notebook should have the points {wanted}, and has "
-            f"{found}: do not upload the zip."
+            f"{measured}: do not upload the zip."
         )
 
 

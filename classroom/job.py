@@ -47,22 +47,22 @@ def run_job() -> None:
     """Do what is handed over, and end without waiting for what is left. An
     exercise's cases come once it begins: no cell and no earlier answer has
     seen them."""
-    given = os.fdopen(os.dup(0), "rb")
-    job = json.loads(given.readline())
+    orders = os.fdopen(os.dup(0), "rb")
+    job = json.loads(orders.readline())
     limit(job["memory"], job["seconds"])
-    told = os.fdopen(os.dup(1), "w", buffering=1)
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     outcomes.SECONDS = CELL * job["seconds"]
-    names = run_cells(job, told)
+    names = run_cells(job, answers)
     for exercise in job["cases"]:
         if exercise not in job["skip"]:
-            tell(told, {"begins": exercise})
-            cases = json.loads(given.readline())
+            tell(answers, {"begins": exercise})
+            cases = json.loads(orders.readline())
             came = answer_outcomes(names, exercise, cases)
-            tell(told, {"of": exercise, "came": came})
-    tell(told, {"ends": True})
+            tell(answers, {"of": exercise, "came": came})
+    tell(answers, {"ends": True})
     os._exit(0)
 
 
@@ -79,13 +79,13 @@ def limit(memory: int, seconds: int) -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def tell(told: TextIO, line: Mapping[str, Any]) -> None:
+def tell(answers: TextIO, line: Mapping[str, Any]) -> None:
     """Write a line that the judge reads."""
-    told.write(json.dumps(line) + "\n")
-    told.flush()
+    answers.write(json.dumps(line) + "\n")
+    answers.flush()
 
 
-def run_cells(job: Job, told: TextIO) -> Names:
+def run_cells(job: Job, answers: TextIO) -> Names:
     """Run the cells in a module of their own."""
     classroom.check = checking.check = lambda *words, **options: None
     sys.meta_path.append(StandIn("finder"))
@@ -100,31 +100,31 @@ def run_cells(job: Job, told: TextIO) -> Names:
     sys.path.append(os.getcwd())  # last: no torch.py of a student's is found
     for number, source in enumerate(job["cells"]):
         if number * LINES not in job["skip"]:
-            tell(told, {"begins": number * LINES})
-            run_cell(source, number, names, job, told)
+            tell(answers, {"begins": number * LINES})
+            run_cell(source, number, names, job, answers)
     return names
 
 
 def run_cell(
-    source: str, number: int, names: Names, job: Job, told: TextIO
+    source: str, number: int, names: Names, job: Job, answers: TextIO
 ) -> None:
     """Run the statements of a cell; one that fails is left. In the last run,
     and once the cell's time is up, only those that define something run."""
     file, seconds = f"<code cell {number + 1}>", CELL * job["seconds"]
     lines = source.splitlines(True)
     linecache.cache[file] = len(source), None, lines, file
-    found, ends = [*statements(source)], time.monotonic() + seconds
-    few = definitions([each for _, each in found], job["cases"])
-    for line, each in found:
+    parts, ends = [*statements(source)], time.monotonic() + seconds
+    few = definitions([each for _, each in parts], job["cases"])
+    for line, each in parts:
         place, left = number * LINES + line, ends - time.monotonic()
         late = job["last"] or left <= 0
         if place in job["skip"] or (late and each not in few):
             continue
-        tell(told, {"begins": place})
+        tell(answers, {"begins": place})
         left = max(left, seconds / 10)
         if error := run_statement(each, file, names, left):
-            cut = time.monotonic() > ends and line < found[-1][0]
-            tell(told, {"cell": place, "error": error + BELOW * cut})
+            cut = time.monotonic() > ends and line < parts[-1][0]
+            tell(answers, {"cell": place, "error": error + BELOW * cut})
 
 
 def definitions(

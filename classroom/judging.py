@@ -125,20 +125,20 @@ def wrong_verdict(
     say what can be seen."""
     each, i = trial.exercise, wrong[0]
     case = trial.cases[i]
-    known = known_mistakes(trial, outcomes)
+    sentences = known_mistakes(trial, outcomes)
     if each.kind == "hunt":
-        return hunt_verdict(each.name, len(known))
+        return hunt_verdict(each.name, len(sentences))
     label, seen = evidence(each, case, outcomes[i], trial.wanted[i])
-    says, dependence = sentence("; and ".join(known) or label), None
+    says, dependence = sentence("; and ".join(sentences) or label), None
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
-    elif not known and (dependence := dependence_of(trial, outcomes)):
+    elif not sentences and (dependence := dependence_of(trial, outcomes)):
         says = f"{says} {sentence(dependence.says)}"
     return Verdict(
         each.name,
         PART if case.when else 0,
         says,
-        known or (f"{label}, for {case.when}" if case.when else label,),
+        sentences or (f"{label}, for {case.when}" if case.when else label,),
         seen,
         dependence,
     )
@@ -179,8 +179,8 @@ def known_mistakes(
     ]
     for places in range(len(prints)), trial.ordinary if changed else ():
         for mistakes in (lambda: trial.single), (lambda: trial.double):
-            if found := explanations(mistakes(), prints, places, tolerance):
-                return found
+            if says := explanations(mistakes(), prints, places, tolerance):
+                return says
     return ()
 
 
@@ -192,13 +192,13 @@ def explanations(
 ) -> tuple[str, ...]:
     """Give the sentences of the mistake that explains what came in these
     places: none where several different ones do."""
-    found = {
+    candidates = {
         sentences
         for sentences, known in mistakes
         if places
         and all(same_print(prints[i], known[i], tolerance) for i in places)
     }
-    return found.pop() if len(found) == 1 else ()
+    return candidates.pop() if len(candidates) == 1 else ()
 
 
 def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:
@@ -207,8 +207,8 @@ def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:
     changed = sorted({i for outcome in outcomes[:n] for i in outcome.changed})
     names = [*trial.exercise.inputs]
     if changed:
-        told = ", ".join(names[i] for i in changed if i < len(names))
-        says = f"right, but it changes its input in place: {told}."
+        changed_names = ", ".join(names[i] for i in changed if i < len(names))
+        says = f"right, but it changes its input in place: {changed_names}."
         return Verdict(name, PART, says, ("changes its input",))
     if not is_right(outcomes[n], trial.wanted[0], trial.exercise):
         says = "right once, but a second call with the same input gives "

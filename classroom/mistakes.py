@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from classroom.cases import Case
+from classroom.evidence import is_whole, kind
 from classroom.exercise import Exercise
 from classroom.outcomes import build_answer, own_seed
 from classroom.values import plain_value
@@ -146,9 +147,8 @@ def form_of(value: Any) -> tuple[str, list[Tensor]]:
     if type(value) in (bool, int, float):
         value = torch.tensor(value)
     if isinstance(value, Tensor):
-        kind = "bool" if value.dtype == torch.bool else "numbers"
-        whole = value.ndim and kind != "bool" and not value.is_floating_point()
-        return f"{'whole ' * bool(whole)}{kind} {[*value.shape]}", [value]
+        whole = "whole " * is_whole(value)
+        return f"{whole}{kind(value)} {[*value.shape]}", [value]
     return repr(value), []
 
 

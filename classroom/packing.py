@@ -6,16 +6,14 @@ import lzma
 import math
 import tomllib
 import zipfile
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from classroom.cases import Case, Draw
+from classroom.cases import Draw
 from classroom.exercise import (
     FOLDERS,
     HOMEWORK,
@@ -26,18 +24,17 @@ from classroom.exercise import (
 )
 from classroom.stored import find_trial, trial_json
 from classroom.trials import (
+    DRAWS,
     Trial,
     drawn_cases,
     make_trial,
     sameness,
-    size_of,
     weakness,
 )
 
 FEW = 2  # sizes that each axis of a stored trial can have
 TABLE = 997  # numbers, from which all that are stored are taken
 DECIMALS = 3  # that they have
-CANDIDATES = 400  # of which the smallest is stored; a tenth for a class
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
 KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
@@ -47,8 +44,8 @@ def pack_homework(folder: Path) -> list[Path]:
     """Pack the tables of homework, and store a trial of each; list what was
     written. Raises ValueError for a table that stands beside no notebook."""
     tables = sorted(folder.glob("*.toml"))
-    known = {file.stem for file in statement_files()}
-    strange = [file.name for file in tables if file.stem not in known]
+    notebooks = {file.stem for file in statement_files()}
+    strange = [file.name for file in tables if file.stem not in notebooks]
     if strange or not tables:
         raise ValueError(
             f"{folder}: {', '.join(strange) or 'no table'}: each table has "
@@ -76,10 +73,10 @@ def homework_bytes() -> bytes:
     """Write what notebooks fetch of all homework: what is said of each
     exercise, and a trial of those that are judged."""
     homework = [each for each in exercises().values() if each.assignable]
-    told = {e.name: {key: getattr(e, key) for key in KEYS} for e in homework}
+    tables = {e.name: {key: getattr(e, key) for key in KEYS} for e in homework}
     judged = [x for x in homework if not x.rubric and x.kind != "result"]
     trials = {each.name: trial_json(small_trial(each)) for each in judged}
-    content = {"exercises": told, "trials": trials}
+    content = {"exercises": tables, "trials": trials}
     text = json.dumps(content, separators=(",", ":"))
     return lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
 
@@ -104,31 +101,16 @@ class ShortDraw(Draw):
 
 
 def small_trial(exercise: Exercise) -> Trial:
-    """Draw some trials, and give the smallest of those that tell enough,
-    without the probes. Raises ValueError where none does."""
-    count = CANDIDATES // 10 if exercise.make else CANDIDATES
-    draws = (ShortDraw(f"{exercise.name} {n}") for n in range(count))
-    candidates = [tuple(drawn_cases(exercise, draw)) for draw in draws]
-    for cases in sorted(candidates, key=partial(numbers_in, exercise)):
+    """Draw until a trial tells enough, and give it without the probes.
+    Raises ValueError where none does."""
+    for n in range(DRAWS):
+        cases = tuple(drawn_cases(exercise, ShortDraw(f"{exercise.name} {n}")))
         if not sameness(cases):
             trial = make_trial(exercise, cases)
             if not weakness(trial):
                 wanted = tuple(map(rounded_value, trial.wanted[: len(cases)]))
                 return replace(trial, probes=(), wanted=wanted)
     raise ValueError(f"{exercise.name}: no small trial tells enough.")
-
-
-def numbers_in(exercise: Exercise, cases: Sequence[Case]) -> int:
-    """Count the numbers that go in, and five times those that come out: they
-    are of no table, and take as much more."""
-    values = [x for case in cases for x in case.args]
-    values += [x for case in cases for x in (case.state or {}).values()]
-    outputs = [
-        math.prod(size_of(axis, case.sizes) for axis in exercise.output)
-        for case in cases
-    ]
-    inputs = (x.numel() for x in values if isinstance(x, Tensor))
-    return sum(inputs) + 5 * sum(outputs)
 
 
 def rounded_value(value: Any) -> Any:

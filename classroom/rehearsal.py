@@ -33,8 +33,8 @@ def rehearse(exercise: Exercise, seeds: int = SEEDS) -> Iterator[str]:
         said = Counter(
             verdict(exercise, (edit,), n).mistakes for n in range(seeds)
         )
-        told = said.pop((edit[-1],), 0)
-        yield f"  {told:2} of {seeds}  {edit[-1]}"
+        named = said.pop((edit[-1],), 0)
+        yield f"  {named:2} of {seeds}  {edit[-1]}"
         for other, n in said.items():
             words = "; ".join(other) or "passes as right"
             yield f"    but {n} times: {words}"
@@ -49,12 +49,12 @@ def case_line(trial: Trial, i: int) -> str:
     """Write what a case has, and what should come of it, in shapes."""
     case = trial.cases[i]
     names = [*trial.exercise.inputs.items()]
-    given = [
+    inputs = [
         f"{name} {value_line(value, case.sizes, letters)}"
         for (name, letters), value in zip(names, case.args)
     ]
     wanted = value_line(trial.wanted[i], case.sizes, trial.exercise.output)
-    return f"{', '.join(given)} -> {wanted}"
+    return f"{', '.join(inputs)} -> {wanted}"
 
 
 def value_line(value: object, sizes: Sizes, letters: list[str]) -> str:

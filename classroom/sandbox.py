@@ -81,15 +81,15 @@ class Sandbox:
     def run(self, job: Mapping[str, Any], seconds: float) -> SandboxRun:
         """Run a job to its end, or to the limit that it breaks."""
         most = min(TOGETHER, memory_left())
-        given = {**job, "seconds": math.ceil(seconds), "together": most}
-        given["memory"] = min(MEMORY, most)
+        limited_job = {**job, "seconds": math.ceil(seconds), "together": most}
+        limited_job["memory"] = min(MEMORY, most)
         with tempfile.TemporaryDirectory() as folder:
             if self.user:
                 os.chown(folder, self.user, self.user)
             wrap = bubblewrap_command(folder) if self.wrapped else []
             command = [*wrap, *PYTHON]
             with running_process(command, folder, self.user) as process:
-                return run_with_limits(process, given, self.user)
+                return run_with_limits(process, limited_job, self.user)
 
 
 @cache
@@ -146,12 +146,12 @@ def python_folders() -> list[str]:
 def exercise_folders() -> list[str]:
     """List the folders that tell answers, of every copy that could be read:
     with exercises, or of a repository that lies where all is read."""
-    roots, own = (*python_folders(), *SYSTEM), Path(__file__).parents[1]
-    homes = [own, *map(Path, filter(None, sys.path))]
+    roots, repository = (*python_folders(), *SYSTEM), Path(__file__).parents[1]
+    homes = [repository, *map(Path, filter(None, sys.path))]
     for root, form in product(roots, PACKAGE_PLACES):
         homes += [home.resolve() for home in Path(root).glob(form)]
     shelves = {Path(*each) for each in product(homes, COPIES)}
-    shelves |= {own / name for name in REPOSITORY}
+    shelves |= {repository / name for name in REPOSITORY}
     return sorted(
         str(shelf)
         for shelf in shelves
@@ -274,7 +274,7 @@ def family(pid: int, user: int = 0) -> list[int]:
     """List a process, those that it started, and those that they did; and
     all of a user."""
     children: dict[int, list[int]] = {}
-    found, new = {pid}, [pid]
+    members, new = {pid}, [pid]
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, KeyError, ValueError):
             lines = (folder / "status").read_text("utf8", "replace")
@@ -285,9 +285,9 @@ def family(pid: int, user: int = 0) -> list[int]:
             if user and about["Uid"].split()[0] == str(user):
                 new.append(int(folder.name))
     while new:
-        found |= {*new}
-        new = [c for p in new for c in children.get(p, []) if c not in found]
-    return [*found]
+        members |= {*new}
+        new = [c for p in new for c in children.get(p, []) if c not in members]
+    return [*members]
 
 
 def memory_left() -> int:

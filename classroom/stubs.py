@@ -141,13 +141,13 @@ class StackOfWeights:
 
     def __post_init__(self) -> None:
         """Build `blocks`."""
-        own = [nn.Parameter(x.clone(), False) for x in self.weights]
-        made = {
-            tuple(numbers): nn.ParameterList(own[i] for i in numbers)
+        parameters = [nn.Parameter(x.clone(), False) for x in self.weights]
+        blocks = {
+            tuple(numbers): nn.ParameterList(parameters[i] for i in numbers)
             for numbers in self.held
         }
-        blocks = nn.ModuleList(made[tuple(numbers)] for numbers in self.held)
-        object.__setattr__(self, "blocks", blocks)
+        stack = nn.ModuleList(blocks[tuple(numbers)] for numbers in self.held)
+        object.__setattr__(self, "blocks", stack)
 
 
 @dataclass(frozen=True)

@@ -145,8 +145,8 @@ def drawn_case(
         without=exercise.without,
     )
     if case.within:
-        own = names.get("config", {})
-        return case_in_model(exercise, draw, case, own)
+        changes = names.get("config", {})
+        return case_in_model(exercise, draw, case, changes)
     if not exercise.make:
         return case
     case = replace(case, make=eval(f"dict({exercise.make})", names))

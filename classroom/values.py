@@ -79,8 +79,8 @@ def type_name(value: object) -> str:
 def clean(text: str, most: int) -> str:
     """Leave of a student's text what can be printed and stored anywhere, on
     one line and not too long."""
-    known = text[: 4 * most].encode("utf8", "replace").decode("utf8")
-    shown = "".join(c if c.isprintable() else " " for c in known)
+    encodable = text[: 4 * most].encode("utf8", "replace").decode("utf8")
+    shown = "".join(c if c.isprintable() else " " for c in encodable)
     line = " ".join(shown.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -146,8 +146,8 @@ def read_case(data: Any) -> Any:
         case {"dict": list(pairs)}:
             return {key: read_case(x) for key, x in pairs}
         case {"of": str(name), "parts": dict(parts)}:
-            own = {key: read_case(x) for key, x in parts.items()}
-            return find_by_name(name)(**own)
+            fields_read = {key: read_case(x) for key, x in parts.items()}
+            return find_by_name(name)(**fields_read)
         case {"named": str(name)}:
             return find_by_name(name)
     return from_json(data)
