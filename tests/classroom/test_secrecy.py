@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from classroom.assignment import Assignment, student_notebook
 from classroom.exercise import exercises
-from tests.helpers.answers import PACKED, read, sections
+from tests.helpers.answers import answers_to, sections
 from tests.helpers.browser import HTML, NO_BOOK
 from tests.helpers.project import ROOT, project_files
 
@@ -21,21 +20,19 @@ TAG = re.compile(r"<[^>]*>")
 
 @cache
 def secrets() -> dict[str, set[str]]:
-    """The telling lines of each right answer, without their spaces."""
-    found = {}
-    with zipfile.ZipFile(PACKED) as files:
-        for name in files.namelist():
-            if name == "survivors.toml":
-                continue
-            for n, answer in enumerate(read(files.read(name).decode())):
-                if answer.right:
-                    lines = map(squeezed, answer.code.splitlines())
-                    shown = squeezed(sections()[answer.exercise])
-                    telling = {x for x in lines if telling_line(x)}
-                    telling -= {x for x in telling if x in shown}  # the stub
-                    if telling:
-                        found[f"{answer.exercise} {n}"] = telling
-    return found
+    """The telling lines of each right answer, the table's own and those that
+    are written, without their spaces."""
+    telling = {}
+    for name, each in exercises().items():
+        if each.assignable:
+            shown = squeezed(sections()[name])  # the stub
+            codes = [each.right, *(x.code for x in answers_to(name))]
+            for n, code in enumerate(codes):
+                lines = {
+                    *filter(telling_line, map(squeezed, code.split("\n")))
+                }
+                telling[f"{name} {n}"] = {x for x in lines if x not in shown}
+    return {answer: lines for answer, lines in telling.items() if lines}
 
 
 def telling_line(line: str) -> bool:
