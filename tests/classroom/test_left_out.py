@@ -83,10 +83,3 @@ def test_a_place_that_is_none_does_no_harm(forged):
     (note,) = grade_cells(Runs(run), "x = 1").notes
     assert note.startswith("code cell ")
     assert len(note) <= 600
-
-
-def test_files_beside_a_notebook_go_with_its_cells():
-    runs = Runs(SandboxRun(dict.fromkeys(NAMES)))
-    beside = (("helper.py", "x = 1"),)
-    grade(Submission("asha", ("y = 1",), modules=beside), WEEK, runs)
-    assert runs.jobs[0]["modules"] == beside

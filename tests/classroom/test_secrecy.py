@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from classroom.assignment import Assignment, student_notebook
-from classroom.exercise import exercises
+from classroom.exercise import exercise, exercises
 from tests.helpers.answers import answers_to, sections
 from tests.helpers.browser import HTML, NO_BOOK
 from tests.helpers.project import ROOT, project_files
@@ -23,15 +23,12 @@ def secrets() -> dict[str, set[str]]:
     """The telling lines of each right answer, the table's own and those that
     are written, without their spaces."""
     telling = {}
-    for name, each in exercises().items():
-        if each.assignable:
-            shown = squeezed(sections()[name])  # the stub
-            codes = [each.right, *(x.code for x in answers_to(name))]
-            for n, code in enumerate(codes):
-                lines = {
-                    *filter(telling_line, map(squeezed, code.split("\n")))
-                }
-                telling[f"{name} {n}"] = {x for x in lines if x not in shown}
+    for name, text in sections().items():
+        each, shown = exercise(name), squeezed(text)  # the stub
+        codes = [each.right, *(x.code for x in answers_to(name))]
+        for n, code in enumerate(codes if each.assignable else ()):
+            lines = filter(telling_line, map(squeezed, code.split("\n")))
+            telling[f"{name} {n}"] = {x for x in lines if x not in shown}
     return {answer: lines for answer, lines in telling.items() if lines}
 
 

@@ -6,7 +6,6 @@ unless a list says why nobody could see the change.
 
 import ast
 import copy
-import json
 import os
 import re
 import tomllib
@@ -17,12 +16,10 @@ from functools import cache
 import pytest
 
 from classroom import outcomes
-from classroom.evidence import equal
 from classroom.exercise import Exercise, exercise, exercises
 from classroom.judging import is_right, try_answer
-from classroom.mistakes import answer_of, value_of
+from classroom.mistakes import answer_of
 from classroom.trials import draw_trial
-from classroom.values import read_case, to_json
 from tests.helpers.answers import (
     FOLDER,
     PACKED,
@@ -78,27 +75,6 @@ def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
         for edit in each.edits:
             verdict = try_answer(each, answer_of(each, (edit,)), seed)
             assert verdict.mistakes == (edit[-1],), (seed, verdict)
-
-
-@pytest.mark.full
-def test_no_size_and_no_number_is_the_same_in_a_trial_of_any_seed(each):
-    for seed in SEEDS if each.inputs else ():
-        trial = draw_trial(each, seed)
-        ordinary = [trial.cases[i] for i in trial.ordinary]
-        for letter in ordinary[0].sizes:
-            assert len({case.sizes[letter] for case in ordinary}) > 1, letter
-        for column in zip(*(case.args for case in ordinary)):
-            if isinstance(column[0], bool | int | float | str):
-                assert len({*map(repr, column)}) > 1, column
-
-
-@pytest.mark.full
-def test_a_case_that_is_sent_asks_the_same(each):
-    trial, answer = draw_trial(each, 0), answer_of(each)
-    for case, wanted in zip(trial.cases, trial.wanted):
-        sent = read_case(json.loads(json.dumps(to_json(case))))
-        assert sent.sizes == case.sizes
-        assert equal(value_of(answer, sent), wanted, each.tolerance)
 
 
 def sentences(name: str) -> tuple[set[str], set[str]]:

@@ -7,11 +7,9 @@ from itertools import product
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.testing import assert_close
 
 from tests.helpers.small import NAMES, build, kind_of, small, words
 from tformer_lite import EncoderDecoder, beam, greedy
-from tformer_lite.decoding.search import length_penalty
 
 presets = pytest.mark.parametrize(
     "name", [name for name in NAMES if kind_of(name) is EncoderDecoder]
@@ -146,14 +144,6 @@ def test_a_row_alone_is_the_row_in_its_batch(name, search):
         n = alone.shape[1]
         assert found[[i], :n].equal(alone)
         assert (found[i, n:] == model.pad).all()
-
-
-def test_the_length_penalty_is_wus():
-    lengths = torch.tensor([1, 2, 7, 50])
-    for alpha in (0.0, 0.2, 0.6, 1.0):
-        wanted = [(5 + n) ** alpha / 6**alpha for n in lengths.tolist()]
-        assert_close(length_penalty(lengths, alpha), torch.tensor(wanted))
-    assert length_penalty(lengths[:1], 0.6) == 1
 
 
 @pytest.mark.parametrize("width", [0, -1])

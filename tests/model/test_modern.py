@@ -23,29 +23,22 @@ from tformer_lite import (
 B, H, T, S, D, C = 2, 6, 7, 5, 4, 24
 
 
-def heads_of(layer: nn.Module, x: torch.Tensor, source: torch.Tensor) -> list:
-    """Queries, keys and values before any turn, by the layer's weights."""
-    given = (layer.query, x), (layer.key, source), (layer.value, source)
-    return [split_heads(make(y), make.out_features // D) for make, y in given]
-
-
-def grouped_attention(layer, q, k, v, mask) -> torch.Tensor:
-    """PyTorch's, where each query head has the keys of its group."""
-    k, v = (x.repeat_interleave(H // x.shape[1], dim=1) for x in (k, v))
-    heads = scaled_dot_product_attention(q, k, v, mask)
-    return layer.output(join_heads(heads))
-
-
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6, None])
 def test_grouped_heads_are_pytorchs(n_kv_heads):
-    """Turned, in a whole model: test_modern_models.py."""
+    """Each query head has the keys of its group. Turned, in a whole model:
+    test_modern_models.py."""
     layer = MultiHeadAttention(C, H, True, n_kv_heads=n_kv_heads).double()
     x, source = exact(B, T, C), exact(B, S, C)
     mask = torch.rand(B, 1, T, S) > 0.3
     mask[..., 0] = True
-    q, k, v = heads_of(layer, x, source)
-    assert k.shape == v.shape == (B, n_kv_heads or H, S, D)
-    near(layer(x, source, mask), grouped_attention(layer, q, k, v, mask))
+    groups = n_kv_heads or H
+    k, v = (
+        split_heads(part(source), groups).repeat_interleave(H // groups, 1)
+        for part in (layer.key, layer.value)
+    )
+    q = split_heads(layer.query(x), H)
+    heads = scaled_dot_product_attention(q, k, v, mask)
+    near(layer(x, source, mask), layer.output(join_heads(heads)))
 
 
 @pytest.mark.parametrize("n_kv_heads", [4, 0, -1, 12])

@@ -1,7 +1,5 @@
 """What the sources do otherwise than our parts, or not at all."""
 
-import os
-
 import pytest
 import torch
 from torch import nn
@@ -93,13 +91,6 @@ def test_the_last_norm_of_002_does_nothing_at_the_start():
     logits = model(*ids)
     model.norm = nn.Identity()
     assert_close(model(*ids), logits, atol=1e-3, rtol=0)
-
-
-def test_002_stops_at_a_bare_file_name_and_at_too_large_a_k():
-    with pytest.raises(FileNotFoundError):
-        os.makedirs(os.path.dirname("model.pt"), exist_ok=True)
-    with pytest.raises(RuntimeError, match="out of range"):
-        torch.topk(torch.zeros(65), k=66, dim=-1)
 
 
 def test_the_words_of_001_drown_its_positions():

@@ -109,26 +109,6 @@ def test_building_blocks_has_pytorchs_parameters_and_the_formulas():
 # --- Parts ----------------------------------------------------------------
 
 
-def norms_of(name: str) -> tuple[nn.Module, nn.Module]:
-    """Our norm, and the source's; of a model where there is one."""
-    if name == "001":
-        mine = shaken(UnbiasedNorm(C, eps=1e-6))
-        return mine, copied(mine, others.Norm(C))
-    mine, theirs = both(name)
-    if name == "000":
-        return mine.encoder.norm, theirs.encoder.norm
-    return mine.decoder.blocks[1].norms[1], theirs.writers[1].norms[1]
-
-
-@pytest.mark.parametrize(
-    ("name", "size"), [("000", 1e-6), ("001", 1e-5), ("003", 1e-2)]
-)
-def test_the_norm_is_the_sources_where_eps_weighs(name, size):
-    mine, theirs = norms_of(name)
-    x = torch.randn(B, T, mine.weight.shape[-1]) * size
-    same_numbers(mine(x), theirs(x))
-
-
 def test_the_embedding_is_the_sources():
     mine = TokenEmbedding(V, C)
     theirs = copied(mine, others.Words(V, C), {"weight": "table.weight"})
