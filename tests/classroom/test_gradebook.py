@@ -491,7 +491,14 @@ def test_files_of_one_stem_are_kept_apart_and_dots_above_do_no_harm(
 
 def test_results_are_as_gradescope_reads_them():
     right, part, read = done("a"), done("b", 0.5, "x"), done("c", None)
-    (test,) = gradescope.results(right)["tests"]
+    about = gradescope.results(right)
+    assert about == {
+        "output": "",
+        "output_format": "text",
+        "score": 10.0,
+        "tests": about["tests"],
+    }
+    (test,) = about["tests"]
     assert test == {
         "name": "dealt_out",
         "output": "said",
