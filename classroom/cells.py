@@ -94,8 +94,8 @@ def python(text: str) -> str:
 def plain_fields(text: str) -> str:
     """Write the texts in the fields of f-strings without quotes, too."""
 
-    def plain(found: re.Match[str]) -> str:
-        return f"bytes({[*ast.literal_eval(found[0]).encode()]}).decode()"
+    def plain(match: re.Match[str]) -> str:
+        return f"bytes({[*ast.literal_eval(match[0]).encode()]}).decode()"
 
     return FIELD.sub(lambda field: TEXT.sub(plain, field[0]), python(text))
 

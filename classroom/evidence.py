@@ -88,8 +88,8 @@ def evidence(
     pairs = enumerate(zip(mine, right))
     tolerance = exercise.tolerance
     i = next(i for i, (a, b) in pairs if not equal(a, b, tolerance))
-    says, seen = value_evidence(exercise, case, mine[i], right[i])
-    return says, f"value {i} of {len(right)}: {seen}"
+    says, detail = value_evidence(exercise, case, mine[i], right[i])
+    return says, f"value {i} of {len(right)}: {detail}"
 
 
 def value_evidence(
@@ -113,8 +113,8 @@ def value_evidence(
         return "wrong value", f"{number_text(a)} is not it"
     tensors = zip(exercise.inputs, case.args)
     inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
-    seen = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
-    return "wrong values", seen
+    detail = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
+    return "wrong values", detail
 
 
 def value_text(value: Any) -> str:

@@ -53,8 +53,8 @@ class Verdict:
     @property
     def text(self) -> str:
         """All that can be said, with the numbers."""
-        seen = f" ({sentence(self.seen)})" if self.seen else ""
-        return f"{self.says}{seen}"
+        detail = f" ({sentence(self.seen)})" if self.seen else ""
+        return f"{self.says}{detail}"
 
     def __str__(self) -> str:
         sign = "–" if self.share is None else "✗✓"[self.right]
@@ -128,7 +128,7 @@ def wrong_verdict(
     sentences = known_mistakes(trial, outcomes)
     if each.kind == "hunt":
         return hunt_verdict(each.name, len(sentences))
-    label, seen = evidence(each, case, outcomes[i], trial.wanted[i])
+    label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
     says, dependence = sentence("; and ".join(sentences) or label), None
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
@@ -139,7 +139,7 @@ def wrong_verdict(
         PART if case.when else 0,
         says,
         sentences or (f"{label}, for {case.when}" if case.when else label,),
-        seen,
+        detail,
         dependence,
     )
 
@@ -194,9 +194,9 @@ def explanations(
     places: none where several different ones do."""
     candidates = {
         sentences
-        for sentences, known in mistakes
+        for sentences, expected in mistakes
         if places
-        and all(same_print(prints[i], known[i], tolerance) for i in places)
+        and all(same_print(prints[i], expected[i], tolerance) for i in places)
     }
     return candidates.pop() if len(candidates) == 1 else ()
 

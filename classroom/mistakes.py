@@ -152,11 +152,11 @@ def form_of(value: Any) -> tuple[str, list[Tensor]]:
     return repr(value), []
 
 
-def same_print(mine: Any, known: Any, tolerance: float) -> bool:
+def same_print(mine: Any, other: Any, tolerance: float) -> bool:
     """Tell whether two fingerprints are the same."""
-    if mine is None or known is None or mine[0] != known[0]:
+    if mine is None or other is None or mine[0] != other[0]:
         return False
     return all(
         abs(a - b) <= 2 * tolerance + 1e-5 * abs(b)
-        for a, b in zip(mine[1], known[1])
+        for a, b in zip(mine[1], other[1])
     )

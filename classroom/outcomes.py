@@ -181,13 +181,13 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def is_changed(mine: Any, given: Any) -> bool:
+def is_changed(mine: Any, before: Any) -> bool:
     """Tell whether an input is no longer what it was; NaN may stay NaN."""
-    if not isinstance(given, Tensor):
+    if not isinstance(before, Tensor):
         return False
     try:
-        pair = mine.nan_to_num(0.5), given.nan_to_num(0.5)
-        return mine.shape != given.shape or not torch.equal(*pair)
+        pair = mine.nan_to_num(0.5), before.nan_to_num(0.5)
+        return mine.shape != before.shape or not torch.equal(*pair)
     except Exception:
         return True
 

@@ -244,14 +244,14 @@ def weakness(trial: Trial) -> str:
     """Say which mistake, or constant, the cases do not tell from a right
     answer, or which mistakes not from each other; or return ""."""
     right = tuple(fingerprint(x) for x in trial.wanted[: len(trial.cases)])
-    told: list[Mistake] = [(("a right answer",), right), *trial.single]
-    for one, other in combinations(told, 2):
-        pairs = zip(one[1], other[1])
+    rivals: list[Mistake] = [(("a right answer",), right), *trial.single]
+    for mine, other in combinations(rivals, 2):
+        pairs = zip(mine[1], other[1])
         tolerance = trial.exercise.tolerance
-        if one[0] != other[0] and all(
+        if mine[0] != other[0] and all(
             a == b is None or same_print(a, b, tolerance) for a, b in pairs
         ):
-            return f"nothing tells {other[0][0]!r} from {one[0][0]!r}"
+            return f"nothing tells {other[0][0]!r} from {mine[0][0]!r}"
     axes, first = trial.exercise.output, trial.wanted[0]
     if axes and isinstance(first, Tensor) and first.ndim != len(axes):
         return f"nothing like {axes}: the right code gives {[*first.shape]}"

@@ -42,9 +42,9 @@ def refused(capsys, words):
 
 @pytest.mark.parametrize("command", TO_TRY)
 def test_help_gives_examples_that_can_be_typed(command, capsys):
-    found = examples(capsys, *command.split(), main=main)
-    assert len(found) >= 2
-    for words in found:
+    commands = examples(capsys, *command.split(), main=main)
+    assert len(commands) >= 2
+    for words in commands:
         assert words[: len(command.split())] == command.split()
         assert read(words).run
 
@@ -54,9 +54,9 @@ def test_the_list_has_every_exercise_and_one_of_a_chapter_its_own(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == [*exercises()]
     assert main(["list", "--chapter", "5"]) == 0
-    own = [n for n, each in exercises().items() if each.chapter == 5]
+    names = [n for n, each in exercises().items() if each.chapter == 5]
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == own
+    assert [line.split()[0] for line in lines[1:]] == names
 
 
 @pytest.mark.slow

@@ -203,11 +203,11 @@ def test_no_error_of_a_student_s_carries_the_inputs_out(tmp_path):
 
 @imitated
 def test_an_error_is_named_with_the_student_s_own_line(there):
-    own = "x.view(1, 2, 3, 4, 5, 6, 7)"
+    line = "x.view(1, 2, 3, 4, 5, 6, 7)"
     results = there.grade(
-        "print(undefined)", f"def dealt_out(x, n):\n    return {own}\n"
+        "print(undefined)", f"def dealt_out(x, n):\n    return {line}\n"
     )
-    assert f"RuntimeError in the line: return {own}" in results["output"]
+    assert f"RuntimeError in the line: return {line}" in results["output"]
     assert "NameError: name 'undefined'" in results["output"]
 
 
@@ -243,9 +243,10 @@ def week(tmp_path, monkeypatch):
         gradescope, "right_code", lambda each: right.get(each.name, "")
     )
     monkeypatch.chdir(tmp_path)
-    own = Assignment("Week", "autumn", {"alibi_bias": 20, "why_columns": 5})
-    Path("exercises.json").write_text(own.text())
-    return own
+    points = {"alibi_bias": 20, "why_columns": 5}
+    assignment = Assignment("Week", "autumn", points)
+    Path("exercises.json").write_text(assignment.text())
+    return assignment
 
 
 def test_the_zip_is_tried_out_before_it_is_uploaded(week, capsys):

@@ -41,9 +41,9 @@ def reference(name):
 
 def marks(name, code, only=()):
     """The points of each part, in the way that a submission is graded."""
-    given = assignment(name, "autumn", *only)
+    parts = assignment(name, "autumn", *only)
     sent = Submission("student", [code])
-    graded = grade(sent, given, Sandbox(trusted=True, seconds=120))
+    graded = grade(sent, parts, Sandbox(trusted=True, seconds=120))
     return {mark.exercise: (mark.points, mark.most) for mark in graded.marks}
 
 
@@ -127,8 +127,8 @@ def test_no_bug_changes_a_shape_and_the_checks_name_thirteen_of_sixteen():
         torch.manual_seed(0)
         model = answer_of(HUNT, edits)(**sizes, longest=40).eval()
         assert model(ids).shape == (3, 11, 23)
-        found = report(model, ids, pad=0, loss=lambda m, x: m(x, learn=True))
-        if not found.broken:
+        said = report(model, ids, pad=0, loss=lambda m, x: m(x, learn=True))
+        if not said.broken:
             unnamed.append("".join(edit[-1] for edit in edits))
     assert unnamed == [
         "",
@@ -215,13 +215,13 @@ def test_results_that_hold_pass_and_others_are_told_why_not():
         assert says in str(verdict), (name, verdict)
 
 
-def run_cells(name, own, before):
+def run_cells(name, code, before):
     """Run a statement's cells with the reference in place of one of them, and
     give what was printed, cell by cell, and all names."""
     names, said = {"__name__": "__main__", "display": print}, []
     for cell in statement(name):
         if before in cell:
-            exec(own, names)
+            exec(code, names)
             cell = cell[cell.index("if __name__") :]
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(cell, names)
@@ -231,22 +231,22 @@ def run_cells(name, own, before):
 
 @pytest.mark.full
 def test_the_reference_language_is_learned_and_has_all_points():
-    own = reference("own_language")
-    _, said = run_cells("own_language", own, "def sentences")
+    solution = reference("own_language")
+    _, said = run_cells("own_language", solution, "def sentences")
     printed = next(text for text in said if text.startswith('{"train"'))
     work = json.loads(printed.splitlines()[0])
     assert work["right"] > 0.8
     parts = "pairs", "words", "share", "without"
     names = " = ".join(f"language_{part}" for part in parts)
-    code = f"{own}\nimport json\n{names} = json.loads({printed!r})"
+    code = f"{solution}\nimport json\n{names} = json.loads({printed!r})"
     for part, (points, most) in marks("own_language", code).items():
         assert points == (None if exercise(part).rubric else most), part
 
 
 @pytest.mark.full
 def test_the_reference_change_is_measured_and_has_all_points():
-    own = reference("one_change")
-    names, _ = run_cells("one_change", own, "CHANGE = {}")
+    solution = reference("one_change")
+    names, _ = run_cells("one_change", solution, "CHANGE = {}")
     runs = names["runs_of_both"]
     means = [sum(run) / 3 for run in runs]
     spreads = [max(run) - min(run) for run in runs]
@@ -254,6 +254,6 @@ def test_the_reference_change_is_measured_and_has_all_points():
     word = "no difference" if abs(less) <= max(spreads) else "worse"
     work = {"before": runs[0], "after": runs[1], "means": means}
     work |= {"spreads": spreads, "word": word}
-    code = f"{own}\nchange_runs = {work}\nchange_report = 'a ' * 20"
+    code = f"{solution}\nchange_runs = {work}\nchange_report = 'a ' * 20"
     for part, (points, most) in marks("one_change", code, CHANGE).items():
         assert points == (None if exercise(part).rubric else most), part

@@ -215,8 +215,8 @@ def test_all_explanations_stand_on_one_page_in_the_order_of_their_rows(
         assert words in shown
     assert html.escape(essay("x").marks[1].text) in page
     order = [row[0] for row in sheets.read_rows(file)[1:]]
-    found = re.findall(r"row (\d+) · \? of 5 · (\S+)", shown)
-    assert found == [(str(n), name) for n, name in enumerate(order, 2)]
+    articles = re.findall(r"row (\d+) · \? of 5 · (\S+)", shown)
+    assert articles == [(str(n), name) for n, name in enumerate(order, 2)]
     assert sorted(order) == names != order
 
 
@@ -255,8 +255,8 @@ def test_the_class_s_mistakes_are_counted():
     right = Mark("dealt_out", 10, 10.0, try_answer(SPLIT, right_split))
     marks = [right, right, right, *marks]
     all_graded = [Grade(Submission(str(i)), (m,)) for i, m in enumerate(marks)]
-    made = mistakes(all_graded)["dealt_out"]
-    assert [*made.items()] == [
+    students = mistakes(all_graded)["dealt_out"]
+    assert [*students.items()] == [
         (swapped.mistakes[0], ["3", "4"]),
         ("right", ["0", "1", "2"]),
     ]
@@ -480,10 +480,10 @@ def test_files_of_one_stem_are_kept_apart_and_dots_above_do_no_harm(
         (course / name).write_text(text)
     (course / "anna.py").write_text("x = 1")
     monkeypatch.chdir(course)
-    found = {s.name: s for s in submissions(Path("../week"))}
-    assert {*found} == {"anna", "anna.ipynb", "anna.py", "bo"}
-    assert all(s.cells == ("x = 1",) for s in found.values())
-    assert found["anna"].wrong == "of 2 files, a.ipynb was graded"
+    by_name = {s.name: s for s in submissions(Path("../week"))}
+    assert {*by_name} == {"anna", "anna.ipynb", "anna.py", "bo"}
+    assert all(s.cells == ("x = 1",) for s in by_name.values())
+    assert by_name["anna"].wrong == "of 2 files, a.ipynb was graded"
 
 
 # --- Gradescope -----------------------------------------------------------

@@ -89,9 +89,9 @@ def test_what_takes_too_long_is_stopped_where_that_can_be_caught(monkeypatch):
         """What nobody holds."""
 
     def for_ever():
-        known = weakref.WeakKeyDictionary()
+        keys = weakref.WeakKeyDictionary()
         while True:
-            known[Fleeting()] = 1
+            keys[Fleeting()] = 1
 
     lost = []
     monkeypatch.setattr(sys, "unraisablehook", lost.append)

@@ -51,7 +51,6 @@ READ = {
     "!pip": "!pip install -q \\\n  torch \\\neinops\n" + ANSWER,
     "files": "files = !ls *.csv\nhere = %pwd\n" + ANSWER,
     "%matplotlib": "%matplotlib inline\n%load_ext autoreload\n" + ANSWER,
-    "%config": "%config InlineBackend.figure_format = 'svg'\n" + ANSWER,
     "magic in a block": "if True:\n    %matplotlib inline\n" + ANSWER,
     "await": "import asyncio\nawait asyncio.sleep(0)\n"
     "async def one():\n    return 1\nMORE = await one()\n"
@@ -69,7 +68,6 @@ READ = {
     "mpl.rcParams['figure.dpi'] = 99\nfig, axes = plt.subplots(2, 2)\n"
     "axes[0, 0].plot([1, 2])\nfor ax in axes.flat: ax.grid()\n"
     "with plt.style.context('dark'): plt.imshow(1)\nplt.show()\n" + ANSWER,
-    "seaborn": "import seaborn as sns\nsns.heatmap([1]).set(x=1)\n" + ANSWER,
     "tqdm": "from tqdm.auto import tqdm, trange\n"
     "def NAME(x):\n    bar = tqdm([1, 2], desc='x')\n"
     "    for step in bar: bar.set_postfix(a=1)\n"
@@ -104,16 +102,11 @@ LEFT_OUT = {
     "a traceback": (1, TRACEBACK + ANSWER),
     "a sentence": (1, "I don't know what to do here, so\n" + ANSWER),
     "half a sentence": (1, "My answer (as in the book\n" + ANSWER),
-    "half a line": (3, ANSWER + "y = NAME(\n"),
     "half a function": (1, "def broken(x:\n    return x\n" + ANSWER),
     "exit": (1, "exit()\n" + ANSWER),
-    "quit below": (1, "import sys; sys.exit(0)\n" + ANSWER),
     "input": (1, "name = input('Your name?')\n" + ANSWER),
     "a name that is not there": (2, "x = 1\nx + there\n" + ANSWER),
-    "a file that is not there": (1, "open('/content/x.csv')\n" + ANSWER),
-    "a module that is not there": (1, "import no_such_module\n" + ANSWER),
     "return": (1, "return 3\n" + ANSWER),
-    "an assertion": (1, "assert False\n" + ANSWER),
     "no memory of it": (1, "pip install torch\n" + ANSWER),
     "\0": (1, "x = '\0'\n" + ANSWER),
     "a deep one": (1, "(" * 5000 + "\n" + ANSWER),
@@ -223,10 +216,10 @@ def test_cells_are_read_as_ipython_reads_them():
     for name, cell in READ.items():
         if "%time" in cell or (sys.version_info < (3, 12) and "3.12" in name):
             continue
-        own = [x for _, x in statements(cell)]
+        ours = [x for _, x in statements(cell)]
         theirs = ast.parse(transform(cell)).body
-        assert len(own) == len(theirs), name
-        for mine, other in zip(own, theirs):
+        assert len(ours) == len(theirs), name
+        for mine, other in zip(ours, theirs):
             text = ast.unparse(other)
             if "get_ipython()" not in text or "get_ipython" in cell:
                 assert ast.unparse(mine) == text

@@ -61,11 +61,11 @@ def test_a_section_and_its_table_need_the_same_name():
 
 
 def test_two_edits_of_one_place_are_no_answer_and_others_compose():
-    none, whole, turned = SCORES.edits
+    none, by_d, turned = SCORES.edits
     with pytest.raises(ValueError, match="two edits of one place"):
-        answer_of(SCORES, (none, whole))
-    both = answer_of(SCORES, (whole, turned))
-    assert try_answer(SCORES, both).mistakes == (whole[-1], turned[-1])
+        answer_of(SCORES, (none, by_d))
+    both = answer_of(SCORES, (by_d, turned))
+    assert try_answer(SCORES, both).mistakes == (by_d[-1], turned[-1])
 
 
 def test_a_name_that_is_drawn_never_has_one_value_for_all():

@@ -46,8 +46,8 @@ except ValueError as error:
 
 def test_what_is_said_of_homework_is_what_its_tables_say():
     for name, each in HOMEWORK.items():
-        told = json.dumps({key: getattr(each, key) for key in KEYS})
-        assert STORED["exercises"][name] == json.loads(told)
+        table = json.dumps({key: getattr(each, key) for key in KEYS})
+        assert STORED["exercises"][name] == json.loads(table)
 
 
 @pytest.mark.slow

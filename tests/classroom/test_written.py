@@ -79,15 +79,15 @@ def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
 
 def sentences(name: str) -> tuple[set[str], set[str]]:
     """What is said of the mistakes of an exercise: by an edit, and else."""
-    known = {edit[-1] for edit in exercise(name).edits}
+    named = {edit[-1] for edit in exercise(name).edits}
     says = {answer.says for answer in answers_to(name, right=False)}
-    return known, {words for words in says if not is_said(words, known)}
+    return named, {words for words in says if not is_said(words, named)}
 
 
-def is_said(words: str, known: set[str]) -> bool:
+def is_said(words: str, named: set[str]) -> bool:
     """Whether an edit says so; or one of two, where there are two."""
     parts = words.split("; and ")
-    return any(part in text for part in parts for text in known)
+    return any(part in text for part in parts for text in named)
 
 
 def test_each_exercise_has_several_answers_and_homework_more():
@@ -98,9 +98,9 @@ def test_each_exercise_has_several_answers_and_homework_more():
 
 
 def test_nine_mistakes_of_ten_have_a_sentence_of_their_own():
-    known, unnamed = zip(*map(sentences, CODED))
+    named, unnamed = zip(*map(sentences, CODED))
     count = sum(map(len, unnamed))
-    assert count <= (sum(map(len, known)) + count) / 10
+    assert count <= (sum(map(len, named)) + count) / 10
 
 
 # --- Small faults ---------------------------------------------------------
@@ -139,7 +139,7 @@ def faulty(code: str) -> list[tuple[str, str, str]]:
     What chooses a random sample stays, as another one would do."""
     tree = ast.parse(code)
     plain = ast.unparse(tree)
-    found, sample = {}, set()
+    faults, sample = {}, set()
     for number, node in enumerate(ast.walk(tree)):
         if isinstance(node, ast.Call) and SAMPLE.fullmatch(name_of(node)):
             sample |= {*ast.walk(node)}
@@ -152,9 +152,9 @@ def faulty(code: str) -> list[tuple[str, str, str]]:
             )
             change(target)
             text = ast.unparse(ast.fix_missing_locations(new))
-            if text != plain and text not in found:
-                found[text] = (*lines_of(plain, text), text)
-    return list(found.values())
+            if text != plain and text not in faults:
+                faults[text] = (*lines_of(plain, text), text)
+    return list(faults.values())
 
 
 def lines_of(before: str, after: str) -> tuple[str, str]:

@@ -86,14 +86,14 @@ def test_kept_keys_and_values_give_the_models_logits(name, own, kind):
 @presets
 def test_only_new_positions_are_computed(name, kind):
     model, src, tgt = prepared(name, kind)
-    quick, seen = cached(model), []
+    quick, lengths = cached(model), []
     for block in quick.decoder.blocks:
         block.feed_forward.register_forward_hook(
-            lambda _module, args, _out: seen.append(args[0].shape[1])
+            lambda _module, args, _out: lengths.append(args[0].shape[1])
         )
     for end in (3, 4, 5, 7):
-        assert quick(*src, tgt[:, :end]).shape[1] == seen[-1]
-    assert seen == [3, 3, 1, 1, 1, 1, 2, 2]
+        assert quick(*src, tgt[:, :end]).shape[1] == lengths[-1]
+    assert lengths == [3, 3, 1, 1, 1, 1, 2, 2]
 
 
 def test_a_source_is_read_once():

@@ -84,13 +84,13 @@ def test_no_temperature_is_too_low_or_too_high(setting, dtype):
     """Divided by so little, or so much, a logit is no finite number."""
     logits = torch.tensor([[70.0, 60, -torch.inf, 0]], dtype=dtype)
     for low in (1e-3, 1e-10, 1e-38, 1e-45, 5e-324):
-        found = Sampler(low, **setting).probabilities(logits)
-        assert found.tolist() == [[1, 0, 0, 0]]
+        shares = Sampler(low, **setting).probabilities(logits)
+        assert shares.tolist() == [[1, 0, 0, 0]]
         equals = Sampler(low).probabilities(torch.zeros(1, 2, dtype=dtype))
         assert equals.tolist() == [[0.5, 0.5]]
     for high in (1e9, 1e300):
-        (found,) = Sampler(high, **setting).probabilities(logits)
-        assert found.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
+        (shares,) = Sampler(high, **setting).probabilities(logits)
+        assert shares.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,8 @@ def test_a_window_is_all_that_is_read(length):
     model, ids = varied("char_lm"), words(11, 2, length)
     with torch.no_grad():
         model.embedding.positions.table[5:] = torch.nan
-    for one in (model, build(DecoderOnly, small("char_lm", positions="none"))):
-        text = generate(one, ids, 9, window=5)
-        assert text.equal(reread(one, ids, 9, 5))
+    for m in (model, build(DecoderOnly, small("char_lm", positions="none"))):
+        assert generate(m, ids, 9, window=5).equal(reread(m, ids, 9, 5))
 
 
 def test_rows_that_have_ended_repeat_their_end():

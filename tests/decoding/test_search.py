@@ -49,8 +49,8 @@ def test_every_token_is_the_likeliest_until_its_row_is_padded(name):
     lengths = first_of(free, end)
     assert len(set(lengths)) > 1
     assert ids.shape[1] == max(lengths)
-    for row, whole, n in zip(ids, free, lengths):
-        assert row[:n].equal(whole[:n])
+    for row, best_row, n in zip(ids, free, lengths):
+        assert row[:n].equal(best_row[:n])
         assert (row[n:] == model.pad).all()
 
 
@@ -90,19 +90,19 @@ def scores(model: nn.Module, src: Tensor, penalty: float) -> dict:
     logits = model(src.expand(len(rows), -1), rows[:, :-1])
     after = rows[:, 1:, None]
     total = logits.log_softmax(-1).gather(-1, after)[..., 0].cumsum(-1)
-    found = {}
+    scored = {}
     for row, sums in zip(rows.tolist(), total.tolist()):
         for n, log_prob in enumerate(sums, 1):
             if END not in row[1:n]:
                 weight = (5 + n) ** penalty / (5 + 1) ** penalty
-                found[tuple(row[: n + 1])] = log_prob / weight
-    return found
+                scored[tuple(row[: n + 1])] = log_prob / weight
+    return scored
 
 
-def best_of(found: dict) -> tuple[int, ...]:
+def best_of(scored: dict) -> tuple[int, ...]:
     """The best of all rows that have ended or are as long as can be."""
-    whole = [row for row in found if END in row or len(row) == MAX_LEN]
-    return max(whole, key=found.get)
+    complete = [row for row in scored if END in row or len(row) == MAX_LEN]
+    return max(complete, key=scored.get)
 
 
 def padded(rows: list[tuple[int, ...]], pad: int) -> list[list[int]]:
@@ -118,8 +118,8 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all(name, penalty):
     for seed in range(2):
         model, src = prepared(name, seed)
         best = [best_of(scores(model, row, penalty)) for row in src]
-        found = beam(model, src, START, END, MAX_LEN, 5**3, penalty)
-        assert found.tolist() == padded(best, model.pad)
+        ids = beam(model, src, START, END, MAX_LEN, 5**3, penalty)
+        assert ids.tolist() == padded(best, model.pad)
 
 
 @pytest.mark.slow
@@ -129,8 +129,8 @@ def test_a_beam_of_one_is_greedy(name, end):
     for seed in range(3):
         model, src = prepared(name, seed)
         for max_len in (1, 2, 8):
-            found = beam(model, src, START, end, max_len, width=1)
-            assert found.equal(greedy(model, src, START, end, max_len))
+            ids = beam(model, src, START, end, max_len, width=1)
+            assert ids.equal(greedy(model, src, START, end, max_len))
 
 
 @pytest.mark.slow
@@ -138,12 +138,12 @@ def test_a_beam_of_one_is_greedy(name, end):
 @pytest.mark.parametrize("search", [greedy, partial(beam, width=3)])
 def test_a_row_alone_is_the_row_in_its_batch(name, search):
     model, src = prepared(name)
-    found = search(model, src, START, END, MAX_LEN)
+    batch = search(model, src, START, END, MAX_LEN)
     for i in range(len(src)):
         alone = search(model, src[[i]], START, END, MAX_LEN)
         n = alone.shape[1]
-        assert found[[i], :n].equal(alone)
-        assert (found[i, n:] == model.pad).all()
+        assert batch[[i], :n].equal(alone)
+        assert (batch[i, n:] == model.pad).all()
 
 
 @pytest.mark.parametrize("width", [0, -1])

@@ -58,11 +58,11 @@ def test_the_translator_is_small_and_the_running_model(kept):
 def test_it_translates_as_many_test_sentences_as_its_results_say(kept):
     english, wanted = zip(*english_nepali("test"))
     measured = exact_match(translate(kept, list(english)), list(wanted))
-    found = stored("translator")
-    right = found["seeds"]["1"]["exact_match"]
+    result = stored("translator")
+    right = result["seeds"]["1"]["exact_match"]
     assert abs(measured - right) < 1.5 / len(wanted)
-    assert kept.train_losses == found["train_losses"]
-    assert kept.val_losses == found["val_losses"]
+    assert kept.train_losses == result["train_losses"]
+    assert kept.val_losses == result["val_losses"]
 
 
 def test_without_weight_decay_more_sentences_are_missed():
@@ -81,19 +81,19 @@ def test_sentences_of_either_kind_come_out_right_from_every_seed():
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_translators_learn_from_every_seed(name):
-    found = stored(name)
-    recipe = Recipe(**found["recipe"])
-    assert [*found["seeds"]] == sorted(map(str, range(1, SEEDS[name] + 1)))
-    for figures in found["seeds"].values():
+    result = stored(name)
+    recipe = Recipe(**result["recipe"])
+    assert [*result["seeds"]] == sorted(map(str, range(1, SEEDS[name] + 1)))
+    for figures in result["seeds"].values():
         assert LEAST[name] < figures["exact_match"] <= 1
         assert 95 < figures["bleu"] <= 100
         assert 95 < figures["chrf"] <= 100
         assert (figures["bleu"] == 100) >= (figures["exact_match"] == 1)
-    assert "tok:intl" in found["signatures"]["bleu"]
-    assert "nc:6" in found["signatures"]["chrf"]
+    assert "tok:intl" in result["signatures"]["bleu"]
+    assert "nc:6" in result["signatures"]["chrf"]
     notes = math.ceil(recipe.steps / recipe.every)
     for part in ("train", "val"):
-        losses = found[f"{part}_losses"]
+        losses = result[f"{part}_losses"]
         assert 15 <= len(losses) == notes <= 65
         assert losses[0] < math.log(1024)
         assert falls(losses)
@@ -127,23 +127,23 @@ def test_no_run_from_another_start_comes_near_ours():
 
 def test_wsd_is_better_than_constant_and_noam_from_every_seed():
     """And a warm-up does less than a seed does."""
-    found = {name: column(r) for name, r in stored("schedules").items()}
-    assert len(found) == 6
-    assert {*map(len, found.values())} == {5}
-    assert all(min(each) > 0.8 for each in found.values())
+    result = {name: column(r) for name, r in stored("schedules").items()}
+    assert len(result) == 6
+    assert {*map(len, result.values())} == {5}
+    assert all(min(each) > 0.8 for each in result.values())
     for name in ("constant", "constant after a warm-up", "noam"):
-        assert min(found["wsd"]) > max(found[name])
+        assert min(result["wsd"]) > max(result[name])
     for name in ("constant", "cosine"):
-        without, warm = found[name], found[f"{name} after a warm-up"]
+        without, warm = result[name], result[f"{name} after a warm-up"]
         spread = max(max(each) - min(each) for each in (without, warm))
         assert abs(mean(warm) - mean(without)) < spread / 2
 
 
 def test_what_is_known_on_the_way_rises_while_the_loss_falls():
-    found = stored("learning")
-    notes = found["recipe"]["steps"] // found["recipe"]["every"]
-    assert [*found["seeds"]] == FIVE
-    for run in found["seeds"].values():
+    result = stored("learning")
+    notes = result["recipe"]["steps"] // result["recipe"]["every"]
+    assert [*result["seeds"]] == FIVE
+    for run in result["seeds"].values():
         assert {*map(len, run.values())} == {notes}
         assert falls(run["train_losses"])
         assert falls(run["val_losses"])
@@ -152,22 +152,22 @@ def test_what_is_known_on_the_way_rises_while_the_loss_falls():
 
 
 def test_source_002_learns_its_text_by_heart():
-    found = stored("overfitting")
-    assert [*found["seeds"]] == FIVE
-    for run in found["seeds"].values():
+    result = stored("overfitting")
+    assert [*result["seeds"]] == FIVE
+    for run in result["seeds"].values():
         train, val = run["train_losses"], run["val_losses"]
-        assert train[0] < math.log(found["vocab_size"])
+        assert train[0] < math.log(result["vocab_size"])
         assert falls(train)
         assert 0 < val.index(min(val)) < len(val) - 4
         assert val[-1] > min(val) + 0.2
-    assert found["parameters"] == 273_408 + 256 * found["vocab_size"]
+    assert result["parameters"] == 273_408 + 256 * result["vocab_size"]
 
 
 @pytest.mark.parametrize("part", ["train", "valid"])
 def test_positions_that_were_never_trained_guess_badly(part):
-    found = stored("positions")[part]
-    assert [*found] == FIVE
-    for losses in found.values():
+    result = stored("positions")[part]
+    assert [*result] == FIVE
+    for losses in result.values():
         near, far = losses[8:32], losses[32:]
         assert len(far) == 32
         assert min(far) > max(near)
@@ -175,9 +175,9 @@ def test_positions_that_were_never_trained_guess_badly(part):
 
 
 def test_our_character_model_ends_lower_than_nanogpts():
-    found = stored("characters")
-    assert {*map(len, found.values())} == {5}
-    ours, nano = (found[name].values() for name in ("ours", "nanoGPT's"))
+    result = stored("characters")
+    assert {*map(len, result.values())} == {5}
+    ours, nano = (result[name].values() for name in ("ours", "nanoGPT's"))
     assert max(ours) < min(nano) - 0.1
 
 

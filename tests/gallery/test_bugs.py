@@ -34,27 +34,29 @@ def logits(name: str | None = None) -> torch.Tensor:
 def test_there_are_at_least_thirty_and_no_two_are_the_same():
     assert len(bugs()) >= 30
     for field in ("name", "says", "wrong", "incident"):
-        found = [getattr(bug, field) for bug in bugs()]
-        repeated = {x for x in found if found.count(x) > 1}
+        values = [getattr(bug, field) for bug in bugs()]
+        repeated = {x for x in values if values.count(x) > 1}
         sources = {f"source 00{n}" for n in range(5)}
         assert not repeated - sources
 
 
 @ALL
 def test_it_replaces_a_line_and_shows_where_it_happened(name):
-    one = bug(name)
-    lines = [line.strip() for line in source(one.file).splitlines()]
-    assert lines.count(one.right) in (1, 2)  # one line, or in both blocks
-    assert one.wrong not in (one.right, "")
-    assert "\n" not in one.wrong
-    html = one._repr_html_()
+    entry = bug(name)
+    lines = [line.strip() for line in source(entry.file).splitlines()]
+    assert lines.count(entry.right) in (1, 2)  # one line, or in both blocks
+    assert entry.wrong not in (entry.right, "")
+    assert "\n" not in entry.wrong
+    html = entry._repr_html_()
     assert html.count("<pre") == html.count(LEFT) == 2
     plain = unescape(re.sub("<.*?>", "", unstyled(html)))
-    for part in (one.name, one.says, one.right, one.wrong, one.incident):
-        assert part in str(one)
+    for field in "name", "says", "right", "wrong", "incident":
+        part = getattr(entry, field)
+        assert part in str(entry)
         assert part in plain
-    assert one.link in html
-    assert one.link.startswith("https://github.com/") or "source" in str(one)
+    assert entry.link in html
+    github = entry.link.startswith("https://github.com/")
+    assert github or "source" in str(entry)
 
 
 @ALL
@@ -80,10 +82,10 @@ def test_it_has_the_weights_of_the_running_model(name):
 def test_one_of_them_alone_changes_a_shape_on_the_way():
     right = example_shapes(running_model())
     mine = {bug.name: example_shapes(bug.model()) for bug in bugs()}
-    found = {name: changed_shapes(mine[name], right) for name in mine}
-    tell = [name for name in found if found[name]]
+    changed = {name: changed_shapes(mine[name], right) for name in mine}
+    tell = [name for name in changed if changed[name]]
     assert tell == ["attention_over_batch"]
-    names = {name.split(":")[1] for name in found[tell[0]]}
+    names = {name.split(":")[1] for name in changed[tell[0]]}
     assert names == {"scores", "weights"}
     assert right["head"] == right[""] == (2, 8, 1024)
     assert right["decoder.blocks.0.cross_attention:q"] == (2, 3, 8, 4)

@@ -32,8 +32,8 @@ def test_what_is_stored_is_what_is_measured(now):
 
 
 def test_every_other_property_finds_a_bug():
-    found = {row.property for row in by_property(stored_catches()).rows}
-    assert found == {check.__name__ for check in CHECKS} - ELSEWHERE
+    properties = {row.property for row in by_property(stored_catches()).rows}
+    assert properties == {check.__name__ for check in CHECKS} - ELSEWHERE
 
 
 def test_a_property_alone_is_the_only_one_that_finds_a_bug():
@@ -42,8 +42,8 @@ def test_a_property_alone_is_the_only_one_that_finds_a_bug():
         Catch("b", 0, "past, logits"),
         Catch("c", 1, "past"),
     ]
-    found = by_property(Sheet(rows, [])).rows
-    assert found == [("past", 3, "a, c"), ("logits", 1, "–")]
+    table = by_property(Sheet(rows, [])).rows
+    assert table == [("past", 3, "a, c"), ("logits", 1, "–")]
 
 
 def test_the_table_shows_each_bug_on_its_shelf():
@@ -80,16 +80,16 @@ def test_what_is_found_can_be_drawn():
 @pytest.mark.parametrize("name", LEGITIMATE)
 def test_a_legitimate_variant_raises_no_alarm(name):
     model, inputs = LEGITIMATE[name]()
-    found = report(model, *inputs, pad=1, unknown=0)
-    assert found.broken == [], found
-    assert "could not be asked" not in str(found)
-    held = [finding.name for finding in found.findings if finding.holds]
+    answer = report(model, *inputs, pad=1, unknown=0)
+    assert answer.broken == [], answer
+    assert "could not be asked" not in str(answer)
+    held = [finding.name for finding in answer.findings if finding.holds]
     assert len(held) >= 12
 
 
 @pytest.mark.slow
 def test_the_right_model_has_every_property():
-    found = report(running_model(), *running_example()[:2]).findings
-    odd = [finding.name for finding in found if not finding.holds]
+    findings = report(running_model(), *running_example()[:2]).findings
+    odd = [finding.name for finding in findings if not finding.holds]
     assert odd == ["relative_positions", "cached_run"]
-    assert all(finding.holds is not False for finding in found)
+    assert all(finding.holds is not False for finding in findings)

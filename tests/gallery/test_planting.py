@@ -109,9 +109,9 @@ def test_a_line_that_is_not_python_is_shown():
 
 def test_a_trace_shows_the_changed_line_with_its_shapes():
     copy = planted("attention", SCALED, "scores = q @ k.mT")
-    seen = copy.running.running_trace()
+    trace = copy.running.running_trace()
     function = copy.attention.dot_product_attention
-    lines = str(seen.source(function, "encoder.blocks.0.self_attention"))
+    lines = str(trace.source(function, "encoder.blocks.0.self_attention"))
     shown = [line for line in lines.splitlines() if "scores = q" in line]
     assert ["q @ k.mT  " in line for line in shown] == [True]
     assert "(B, H, S, S)" in shown[0]

@@ -53,5 +53,5 @@ def examples(capsys, *command: str, main) -> list[list[str]]:
     assert max(map(len, said.splitlines())) < 80
     package = main.__module__.partition(".")[0]
     typed = rf"^  (?:python|torch).*?-m {package} ?(.*)"
-    found = re.findall(typed, said, re.MULTILINE)
-    return [shlex.split(example.split(" < ")[0]) for example in found]
+    lines = re.findall(typed, said, re.MULTILINE)
+    return [shlex.split(example.split(" < ")[0]) for example in lines]

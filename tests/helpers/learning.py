@@ -56,18 +56,18 @@ def trainer(seed: int = 0, **changes) -> Trainer:
     return Trainer(writer(seed), replace(RECIPE, **changes))
 
 
-def state(one: Trainer) -> list[Tensor]:
+def state(run: Trainer) -> list[Tensor]:
     """The state of a training: weights, optimizer, losses."""
-    moments = one.optimizer.state_dict()["state"].values()
+    moments = run.optimizer.state_dict()["state"].values()
     return [
-        *one.model.state_dict().values(),
-        *one.best.state_dict().values(),
+        *run.model.state_dict().values(),
+        *run.best.state_dict().values(),
         *(x for weight in moments for x in weight.values()),
-        torch.tensor([one.step, *one.train_losses, *one.val_losses]).double(),
+        torch.tensor([run.step, *run.train_losses, *run.val_losses]).double(),
     ]
 
 
-def equal(one: Trainer, other: Trainer) -> bool:
+def equal(run: Trainer, other: Trainer) -> bool:
     """Whether two trainings are the same to the last bit."""
-    mine, theirs = state(one), state(other)
+    mine, theirs = state(run), state(other)
     return len(mine) == len(theirs) and all(map(torch.equal, mine, theirs))

@@ -40,8 +40,8 @@ def test_every_choice_has_known_names():
 
 @pytest.mark.parametrize("field", [*PARTS, "residual"])
 def test_an_unknown_choice_lists_the_known(field):
-    known = ", ".join((PARTS | {"residual": BLOCKS})[field])
-    match = f"^{field}='round' is unknown: choose one of {known}, or give"
+    names = ", ".join((PARTS | {"residual": BLOCKS})[field])
+    match = f"^{field}='round' is unknown: choose one of {names}, or give"
     with pytest.raises(ValueError, match=match):
         EncoderDecoder(replace(CONFIG, **{field: "round"}))
 
@@ -53,9 +53,9 @@ def test_every_known_name_is_used(field):
         if name == "bert":
             continue
         model = EncoderDecoder(replace(CONFIG, **{field: name}))
-        found = [type(module) for module in model.modules()]
-        found += [getattr(m, "activation", None) for m in model.modules()]
-        assert part in found, name
+        parts = [type(module) for module in model.modules()]
+        parts += [getattr(m, "activation", None) for m in model.modules()]
+        assert part in parts, name
 
 
 def test_a_config_is_frozen_and_named():
@@ -165,12 +165,12 @@ class MyPositions(SinusoidalPositions):
 
 
 def test_embedding_and_positions_of_ones_own_serve_both_sides_or_one():
-    own = {"embedding": MyEmbedding, "positions": MyPositions}
-    one = {f"src_{kind}": part for kind, part in own.items()}
+    shared = {"embedding": MyEmbedding, "positions": MyPositions}
+    source = {f"src_{kind}": part for kind, part in shared.items()}
     theirs = TokenEmbedding, LearnedPositions
     for choices, target in (
-        (own, (MyEmbedding, MyPositions)),
-        (one | {"positions": "learned"}, theirs),
+        (shared, (MyEmbedding, MyPositions)),
+        (source | {"positions": "learned"}, theirs),
     ):
         model = EncoderDecoder(replace(CONFIG, **choices))
         sides = model.src_embedding, model.tgt_embedding

@@ -133,7 +133,7 @@ def promising() -> list:
     """Each function that returns tensors (not one by one), each module's
     forward and each attention's project, but for a forward that is
     PyTorch's own, and a base that is never built."""
-    found = []
+    functions = []
     for part in MODULES:
         for thing in vars(part).values():
             if getattr(thing, "__module__", "") != part.__name__:
@@ -141,14 +141,14 @@ def promising() -> list:
             if inspect.isclass(thing) and issubclass(thing, nn.Module):
                 for name in ("forward", "project"):
                     method = getattr(thing, name, nn.Linear.forward)
-                    own = method.__module__.startswith("tformer_lite")
-                    if own and thing not in BASES:
-                        found.append((method, thing))
+                    ours = method.__module__.startswith("tformer_lite")
+                    if ours and thing not in BASES:
+                        functions.append((method, thing))
             elif inspect.isfunction(thing):
                 returns = str(inspect.signature(thing).return_annotation)
                 if re.search("^(?!.*Iterator).*(Tensor|Batch)", returns):
-                    found.append((thing, None))
-    return found
+                    functions.append((thing, None))
+    return functions
 
 
 @pytest.mark.slow

@@ -27,16 +27,16 @@ B, H, T, S, D, C, F = 2, 3, 7, 5, 4, 12, 20
 @pytest.mark.parametrize("masked", [False, True])
 def test_tiles_give_what_attention_gives_and_the_same_gradients(width, masked):
     shapes = (B, H, T, D), (B, H, S, D), (B, H, S, D)
-    given = [exact(*shape).requires_grad_() for shape in shapes]
+    tensors = [exact(*shape).requires_grad_() for shape in shapes]
     mask = torch.rand(B, 1, T, S) > 0.5 if masked else None
     if masked:
         mask[0, 0, 2] = False  # a row without keys
-    tiles = tiled_attention(*given, mask, width=width)
-    whole = dot_product_attention(*given, mask)
-    near(tiles, whole)
-    loss = torch.randn_like(whole)
+    tiles = tiled_attention(*tensors, mask, width=width)
+    heads = dot_product_attention(*tensors, mask)
+    near(tiles, heads)
+    loss = torch.randn_like(heads)
     back = [
-        torch.autograd.grad((x * loss).sum(), given) for x in (tiles, whole)
+        torch.autograd.grad((x * loss).sum(), tensors) for x in (tiles, heads)
     ]
     for mine, theirs in zip(*back):
         near(mine, theirs)
@@ -50,8 +50,8 @@ def test_large_scores_do_not_overflow_in_half_precision(dtype):
 
 def test_no_step_of_the_tiles_holds_all_scores():
     q, k, v = (torch.randn(1, 2, 30, 4) for _ in "qkv")
-    seen = trace(partial(tiled_attention, width=4), q, k, v)
-    sizes = [axes for _, made in seen.axes for axes in made]
+    steps = trace(partial(tiled_attention, width=4), q, k, v)
+    sizes = [axes for _, results in steps.axes for axes in results]
     counts = [math.prod(axis.size for axis in axes) for axes in sizes]
     assert 0 < max(counts) < 2 * 30 * 30
 
@@ -71,8 +71,8 @@ def test_dropped_weights_are_made_up_for():
     q, k, v = exact(1, 1, 2, D), exact(1, 1, S, D), exact(1, 1, S, D)
     many = [each.expand(20000, *each.shape[1:]) for each in (q, k, v)]
     mean = tiled_attention(*many, dropout=nn.Dropout(0.3)).mean(0)
-    whole = tiled_attention(q, k, v)[0]
-    torch.testing.assert_close(mean, whole, atol=0.05, rtol=0)
+    heads = tiled_attention(q, k, v)[0]
+    torch.testing.assert_close(mean, heads, atol=0.05, rtol=0)
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 4])

@@ -177,8 +177,8 @@ def test_without_positions_the_encoder_sees_a_set(config, order, b, seed):
 @pytest.mark.parametrize("shared", [{}, {"n_kv_heads": 1}])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
 def test_with_positions_order_matters(positions, shared):
-    own = {"positions": positions, "attention": "split"} | shared
-    model = build(EncoderDecoder, small("paper_base", **own))
+    choices = {"positions": positions, "attention": "split"} | shared
+    model = build(EncoderDecoder, small("paper_base", **choices))
     src = torch.arange(2, 6)[None]
     for order in permutations(range(4)):
         swapped = torch.tensor(order) != torch.arange(4)

@@ -48,15 +48,15 @@ NAMES = {
 
 def theirs_by_our_names(model: nn.Module) -> dict[str, torch.Tensor]:
     """Hugging Face's weights; the channels of queries and keys in pairs."""
-    found = {}
+    weights = {}
     for name, weight in model.state_dict().items():
         if "q_proj" in name or "k_proj" in name:
             weight = weight.unflatten(0, (-1, 2, 2)).transpose(1, 2)
             weight = weight.flatten(0, 2)
         for mine, theirs in NAMES.items():
             name = name.replace(theirs, mine)
-        found[name] = weight
-    return found
+        weights[name] = weight
+    return weights
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ class Nested(nn.Module):
 
     def forward(self, batch, *, scale=None, label="none"):
         x, others = batch["x"], batch["others"]
-        made = [self.first(one) * scale for one in (x, *others)]
-        return {"made": made, "state": self.second(input=x), "label": label}
+        rows = [self.first(row) * scale for row in (x, *others)]
+        return {"made": rows, "state": self.second(input=x), "label": label}
 
 
 def layer_of_pytorch():

@@ -163,8 +163,8 @@ def test_chunks_have_each_label_once_after_as_much_as_fits(n, size, kind):
     assert y[y != data.ignore].tolist() == TEXT[1:n].tolist()
     assert (x + 1)[y != data.ignore].tolist() == TEXT[1:n].tolist()
     for row in rows:
-        (one,), label = data[row]
-        assert one.equal(x[row])
+        (chunk,), label = data[row]
+        assert chunk.equal(x[row])
         assert label.equal(y[row])
 
 
@@ -224,12 +224,12 @@ def test_each_pair_is_in_one_part_in_the_order_of_the_file():
 
 
 def test_a_line_more_or_less_or_elsewhere_moves_no_other():
-    whole, random = sides(MANY), Random(0)
+    part_of, random = sides(MANY), Random(0)
     for _ in range(20):
         some = random.sample(MANY, random.randrange(200, len(MANY)))
         new = [("a new line.", "नयाँ"), ("another one", "अर्को")]
         parts = sides([*new, *some])
-        assert all(parts[pair] == whole[pair] for pair in some)
+        assert all(parts[pair] == part_of[pair] for pair in some)
 
 
 @pytest.mark.slow

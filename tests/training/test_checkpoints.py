@@ -232,9 +232,9 @@ def refused(path, content, said):
 @pytest.mark.parametrize("tenth", range(10))
 def test_a_file_cut_off_anywhere_is_damaged(path, tenth):
     save_checkpoint(Checkpoint(writer()), path)
-    whole = path.read_bytes()
-    refused(path, whole[: len(whole) * tenth // 10], UNREADABLE)
-    refused(path, whole[: len(whole) * (tenth + 1) // 10 - 1], UNREADABLE)
+    data = path.read_bytes()
+    refused(path, data[: len(data) * tenth // 10], UNREADABLE)
+    refused(path, data[: len(data) * (tenth + 1) // 10 - 1], UNREADABLE)
 
 
 CODE = "holds code, tformer_lite.model.models.DecoderOnly"

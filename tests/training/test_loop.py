@@ -81,33 +81,33 @@ def test_the_whole_loop_is_ten_lines_of_pytorch(changes):
 
 
 def test_order_and_dropout_come_from_the_recipes_seed_alone():
-    one, two, three = trainer(), trainer(), trainer(seed=6)
-    train(one, DATA, VALID)
+    first, again, other = trainer(), trainer(), trainer(seed=6)
+    train(first, DATA, VALID)
     torch.manual_seed(99)
-    train(two, DATA, VALID)
-    train(three, DATA, VALID)
-    assert equal(one, two)
-    assert not equal(one, three)
+    train(again, DATA, VALID)
+    train(other, DATA, VALID)
+    assert equal(first, again)
+    assert not equal(first, other)
 
 
 def test_validation_changes_nothing_in_the_training():
-    one, two = trainer(), trainer()
-    train(one, DATA, VALID)
-    train(two, DATA)
-    assert two.val_losses == []
-    one.val_losses, one.best = [], one.model
-    assert equal(one, two)
+    noted, plain = trainer(), trainer()
+    train(noted, DATA, VALID)
+    train(plain, DATA)
+    assert plain.val_losses == []
+    noted.val_losses, noted.best = [], noted.model
+    assert equal(noted, plain)
 
 
 def test_dropout_is_on_while_training_and_off_afterwards():
-    one, seen = trainer(), []
-    drop = one.model.embedding.dropout
-    drop.register_forward_hook(lambda part, *_: seen.append(part.training))
-    train(one, DATA, VALID)
-    assert seen == 3 * [True] + [False] + 3 * [True] + [False] + 2 * [True] + [
-        False
-    ]
-    assert not any(part.training for part in one.model.modules())
+    run, modes = trainer(), []
+    drop = run.model.embedding.dropout
+    drop.register_forward_hook(lambda part, *_: modes.append(part.training))
+    train(run, DATA, VALID)
+    assert modes == 3 * [True] + [False] + 3 * [True] + [False] + 2 * [
+        True
+    ] + [False]
+    assert not any(part.training for part in run.model.modules())
 
 
 IDS = torch.randint(11, (5, 4), generator=torch.Generator().manual_seed(0))
@@ -150,22 +150,22 @@ def test_the_mean_loss_has_no_dropout_and_no_gradients_and_leaves_no_trace():
     assert all(weight.grad is None for weight in model.parameters())
     inputs, labels = text()[list(range(22))]
     with torch.no_grad():
-        whole = loss_of(model.eval(), inputs, labels)
-    assert_close(loss, whole.item(), rtol=1e-6, atol=0)
+        mean = loss_of(model.eval(), inputs, labels)
+    assert_close(loss, mean.item(), rtol=1e-6, atol=0)
 
 
 @pytest.mark.slow
 def test_a_note_looks_at_a_sample_and_always_at_the_same():
     """An eighth of 3 times 800 rows learned from are 300."""
     rows_seen, big = [], text(2000, seed=2)
-    one = trainer(batch_size=800)
-    train(one, text(900), Watched(big, rows_seen.extend))
+    run = trainer(batch_size=800)
+    train(run, text(900), Watched(big, rows_seen.extend))
     assert len(rows_seen) == 3 * 300
     assert rows_seen[:300] == rows_seen[300:600] == rows_seen[600:]
     gaps = {b - a for a, b in pairwise(rows_seen[:300])}
     assert gaps == {6, 7}  # 2000 / 300
     assert rows_seen[0] + 2000 - rows_seen[299] in (6, 7)
-    assert one.val_losses[-1] == mean_loss(one.model, Sample(big, 300))
+    assert run.val_losses[-1] == mean_loss(run.model, Sample(big, 300))
 
 
 # --- What stops it --------------------------------------------------------
@@ -174,10 +174,10 @@ def test_a_note_looks_at_a_sample_and_always_at_the_same():
 class Bad:
     """A model whose loss, or gradient, is no number from some call on."""
 
-    def __init__(self, one, calls, bend):
+    def __init__(self, run, calls, bend):
         self.left = calls
         self.bend = bend
-        one.model.head.register_forward_hook(self)
+        run.model.head.register_forward_hook(self)
 
     def __call__(self, part, inputs, logits):
         self.left -= part.training
@@ -209,26 +209,26 @@ def with_gradient(value):
 def test_it_stops_before_a_step_that_would_spoil_the_weights(
     path, bend, said, clip
 ):
-    one = trainer(clip=clip)
-    Bad(one, 4, bend)
+    run = trainer(clip=clip)
+    Bad(run, 4, bend)
     with pytest.raises(FloatingPointError, match=f"{said}.* rate of 0.00"):
-        train(one, DATA, VALID, path)
-    assert one.step == 4
+        train(run, DATA, VALID, path)
+    assert run.step == 4
     assert len(load_checkpoint(newest_path(path)).val_losses) == 1
-    assert all(w.isfinite().all() for w in one.model.parameters())
+    assert all(w.isfinite().all() for w in run.model.parameters())
 
 
 def test_a_note_of_no_number_replaces_no_file(path):
-    one = trainer()
+    run = trainer()
 
     def spoil(optimizer, *_):
-        if one.step == 5:
-            one.model.head.weight.data[0, 0] = math.nan
+        if run.step == 5:
+            run.model.head.weight.data[0, 0] = math.nan
 
-    one.optimizer.register_step_post_hook(spoil)
+    run.optimizer.register_step_post_hook(spoil)
     said = "the validation loss of step 6 is nan, .* a longer warmup"
     with pytest.raises(FloatingPointError, match=said):
-        train(one, DATA, VALID, path)
+        train(run, DATA, VALID, path)
     for file in path, newest_path(path):
         model = load_checkpoint(file).model
         assert all(w.isfinite().all() for w in model.parameters())
@@ -245,19 +245,19 @@ def told(monkeypatch):
     return tell
 
 
-def noted_weights(one, path) -> list[dict]:
+def noted_weights(run, path) -> list[dict]:
     """Train, and give the weights at each note."""
     states = []
 
     def note(noted):
         states.append(deepcopy(noted.model.state_dict()))
 
-    train(one, DATA, VALID, path, at_note=note)
+    train(run, DATA, VALID, path, at_note=note)
     return states
 
 
-def alike(one, other):
-    return all(one[name].equal(other[name]) for name in one)
+def alike(weights, other):
+    return all(weights[name].equal(other[name]) for name in weights)
 
 
 @pytest.mark.slow
@@ -276,39 +276,39 @@ def test_the_best_weights_are_kept_and_the_newest_and_patience_ends_it(
 ):
     told(*losses)
     steps = 2 * len(losses) if patience is None else 60
-    one = trainer(steps=steps, every=2, lr=0.03, patience=patience)
-    states = noted_weights(one, path)
-    assert (one.val_losses, one.step) == (losses, 2 * len(losses))
+    run = trainer(steps=steps, every=2, lr=0.03, patience=patience)
+    states = noted_weights(run, path)
+    assert (run.val_losses, run.step) == (losses, 2 * len(losses))
     last = states[-1] if patience is None else states[best]
-    assert alike(one.model.state_dict(), last)
-    assert alike(one.best.state_dict(), states[best])
+    assert alike(run.model.state_dict(), last)
+    assert alike(run.best.state_dict(), states[best])
     assert not alike(states[best], states[-1])
     for file, weights in (path, states[best]), (newest_path(path), states[-1]):
         kept = load_checkpoint(file)
         assert alike(kept.model.state_dict(), weights)
         assert kept.val_losses == losses
-        assert kept.train_losses == one.train_losses
+        assert kept.train_losses == run.train_losses
 
 
 def test_patience_without_validation_data_is_refused(tmp_path):
-    one = trainer(patience=3)
+    run = trainer(patience=3)
     with pytest.raises(ValueError, match="patience=3 waits .* validation"):
-        train(one, DATA, save=tmp_path / "model.pt")
-    assert one.step == 0
+        train(run, DATA, save=tmp_path / "model.pt")
+    assert run.step == 0
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("fetch", [1, 3, 5, 8])
 def test_ctrl_c_keeps_the_best_weights_and_the_newest(path, fetch):
     """A batch is fetched for each step, and the third and sixth are noted."""
-    one = trainer()
-    begun = deepcopy(one.model.state_dict())
+    run = trainer()
+    begun = deepcopy(run.model.state_dict())
     with pytest.raises(KeyboardInterrupt):
-        train(one, cut(fetch), VALID, path)
-    assert one.step == fetch - 1
-    assert not any(part.training for part in one.model.modules())
+        train(run, cut(fetch), VALID, path)
+    assert run.step == fetch - 1
+    assert not any(part.training for part in run.model.modules())
     newest = load_checkpoint(newest_path(path)).model.state_dict()
-    assert alike(newest, one.model.state_dict())
+    assert alike(newest, run.model.state_dict())
     best = load_checkpoint(path).model.state_dict()
-    assert alike(best, one.best.state_dict())
+    assert alike(best, run.best.state_dict())
     assert alike(newest, begun) == (fetch == 1)

@@ -20,12 +20,12 @@ def rates(recipe):
 def theirs(make, steps):
     """The learning rates of a scheduler of PyTorch's, base rate 1."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    scheduler, found = make(optimizer), []
+    scheduler, values = make(optimizer), []
     for _ in range(steps):
-        found += scheduler.get_last_lr()
+        values += scheduler.get_last_lr()
         optimizer.step()
         scheduler.step()
-    return found
+    return values
 
 
 @pytest.mark.slow
