@@ -9,17 +9,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.tools import TOOLS
+from benchmarks.recording import TOOLS
 
 BOOK = Path(__file__).parents[1] / "book"
 PAGE, FIGURES = BOOK / "benchmarks.md", BOOK / "benchmarks.json"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
-TRIAL = """
-```{warning}
-These figures are of a trial with tiny budgets (`QUICK=1 make bench`), which
-only shows that everything runs. Do not read anything into them.
-```
-"""
 
 
 def filled(page: str, figures: dict) -> str:
@@ -51,22 +45,15 @@ def table(head: list[str], body: Iterable[Iterable[str]]) -> str:
 def comparison(rows: list[dict]) -> str:
     """Write what took turns: time, ratio to the first, and what else is
     known of all."""
-    good = [row for row in rows if "problem" not in row]
-    kinds = [kind for kind in COLUMNS if any(kind in row for row in good)]
-    kinds = kinds or ["seconds"]
-    if len(good) < 2 and "ratio" in kinds:
+    kinds = [kind for kind in COLUMNS if kind in rows[0]]
+    if len(rows) < 2:
         kinds.remove("ratio")
     titles = [COLUMNS[kind][0].format(rows[0]["name"]) for kind in kinds]
-    body = [[row["name"], *cells(row, kinds)] for row in rows]
+    body = [
+        [row["name"], *(COLUMNS[kind][1](row[kind]) for kind in kinds)]
+        for row in rows
+    ]
     return table(["what", *titles], body)
-
-
-def cells(row: dict, kinds: list[str]) -> list[str]:
-    """Write the figures of a row; or why there are none, in the first."""
-    if "problem" in row:
-        why = re.sub(r"[|<>`*_{}]", " ", row["problem"])
-        return [why, *[""] * (len(kinds) - 1)]
-    return [COLUMNS[k][1](row[k]) if k in row else "" for k in kinds]
 
 
 def spread(values: list[float]) -> str:
@@ -109,8 +96,7 @@ def made(figures: dict) -> str:
         ["the whole run took", f"{found['minutes']:.0f} minutes"],
         ["versions", versions],
     ]
-    warning = TRIAL.lstrip() + "\n" if found["trial"] else ""
-    return warning + table(["measured on", found["date"]], body)
+    return table(["measured on", found["date"]], body)
 
 
 def given(_figures: dict) -> str:

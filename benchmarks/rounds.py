@@ -4,15 +4,12 @@ All that is timed is timed here, in CPU time: on one thread and an idle
 machine that is what a clock shows, and a busy neighbour adds little to it.
 """
 
-import os
 import time
 from collections.abc import Callable
 from statistics import median
 
-# To see in a minute that everything works: the figures mean nothing then.
-TRYING = bool(os.environ.get("QUICK"))
-BUDGET = 0.2 if TRYING else 7  # seconds for a comparison
-LEAST, MOST = 2 if TRYING else 5, 300  # rounds
+BUDGET = 7  # seconds for a comparison
+LEAST, MOST = 5, 300  # rounds
 LONG = 0.1  # seconds in which the processor's caches are warm again
 
 

@@ -6,12 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cards
 import heads
 import nbformat
 import pytest
 from docutils import nodes
-from PIL import Image
 from repository import NOBODY
 
 from tests.helpers.browser import CHAPTERS, HTML, PAGES
@@ -79,25 +77,6 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
     copy = ["git", "clone", "-q", "--depth=1", tmp_path.as_uri(), shallow]
     run(tmp_path, *copy).check_returncode()
     assert heads.day_of_change(shallow / "old.md") == ""
-
-
-def test_a_card_has_the_size_of_cards_and_the_whole_figure():
-    figure = Image.new("RGB", (400, 100), "white")
-    figure.paste("red", (10, 10, 390, 90))
-    card = cards.card("7 · Masks", "Book", figure)
-    assert card.size == cards.SIZE == (1200, 630)
-    below = card.crop((0, cards.FIGURE_TOP, *cards.SIZE))
-    dark = below.convert("L").point(lambda grey: 255 * (grey < 200))
-    left, top, right, bottom = dark.getbbox()
-    assert (right - left) / (bottom - top) == pytest.approx(380 / 80, rel=0.02)
-    assert right - left > 1000
-
-
-def test_the_longest_title_stays_on_the_card():
-    card = cards.card("A long title " * 9, "Book").convert("L")
-    ink = card.point(lambda grey: 255 * (grey < 100)).getbbox()
-    assert cards.MARGIN <= ink[0] < ink[2] <= 1200 - cards.MARGIN + 1
-    assert ink[3] < cards.FIGURE_TOP
 
 
 def test_where_there_is_no_page_the_book_says_so(visit):
@@ -173,6 +152,7 @@ def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
     assert f'<a href="{url}">Run this chapter in Colab</a>' in chapter
     address = f"{OURS[1]}/chapters/00.html"
     assert f'<link rel="canonical" href="{address}"' in chapter
+    assert f'"og:image" content="{OURS[1]}/_static/preview.png"' in chapter
     assert TERM.format("..") in chapter
     lost = (html / "404.html").read_text("utf8")
     assert '<base href="/book/">' in lost  # at whatever address it is shown
