@@ -86,11 +86,6 @@ def test_translators_learn_from_every_seed(name):
     assert [*found["seeds"]] == sorted(map(str, range(1, SEEDS[name] + 1)))
     for figures in found["seeds"].values():
         assert LEAST[name] < figures["exact_match"] <= 1
-        assert 95 < figures["bleu"] <= 100
-        assert 95 < figures["chrf"] <= 100
-        assert (figures["bleu"] == 100) >= (figures["exact_match"] == 1)
-    assert "tok:intl" in found["signatures"]["bleu"]
-    assert "nc:6" in found["signatures"]["chrf"]
     notes = math.ceil(recipe.steps / recipe.every)
     for part in ("train", "val"):
         losses = found[f"{part}_losses"]

@@ -50,7 +50,7 @@ LICENCES = {
 DRAW = """\
 import sys
 from matplotlib import font_manager, get_data_path
-sys.modules |= dict.fromkeys(["transformers", "tokenizers", "sacrebleu"])
+sys.modules |= dict.fromkeys(["transformers", "tokenizers"])
 import tformer_lite
 
 module = tformer_lite.__file__.removesuffix("__init__.py")
