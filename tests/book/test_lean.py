@@ -72,13 +72,6 @@ def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
     assert "three" not in words
 
 
-@pytest.mark.parametrize("name", ["O", "I"])  # in the themes of 1.2 and 1.4
-def test_what_scrolls_is_asked_by_the_book_and_not_by_the_theme(name):
-    start = f'"complete"===document.readyState?{name}():'
-    start += f'window.addEventListener("load",{name})'
-    assert lean.TAB_STOPS.sub("", f"close()),{start}}})();") == "close())})();"
-
-
 @pytest.mark.full
 def test_in_the_built_book_the_theme_does_not_ask():
     theme = HTML / "_static" / "scripts" / "pydata-sphinx-theme.js"

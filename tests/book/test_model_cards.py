@@ -114,7 +114,6 @@ def test_a_model_with_weights_has_what_its_card_says():
 PARTS = [
     ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
     ("LlamaForCausalLM", "norm", "RMSNorm"),
-    ("LlamaForCausalLM", "feed-forward", "gated"),
     ("GPT2LMHeadModel", "norm place", "before each part"),
     ("GPT2LMHeadModel", "feed-forward", "plain"),
     ("GPT2LMHeadModel", "biases", "in all products"),
@@ -126,7 +125,6 @@ PARTS = [
     ("Phi3ForCausalLM", "feed-forward", "gated"),
     ("T5ForConditionalGeneration", "positions", "a bias by distance"),
     ("T5ForConditionalGeneration", "embedding and output", "one table"),
-    ("MixtralForCausalLM", "feed-forward", "gated"),
     ("OPTForCausalLM", "positions", "learned"),
 ]
 
@@ -204,29 +202,20 @@ def test_a_configuration_alone_gives_a_card_and_a_page(tmp_path, capsys):
     assert "GPT2LMHeadModel" in (tmp_path / "card.html").read_text("utf8")
 
 
-GEMMA = {"model_type": "gemma3_text"}
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        ({"model_type": "gemma3", "text_config": GEMMA}, "Gemma3ForCausalLM"),
-        ({"model_type": "t5", "architectures": ["T5Model"]}, "T5Model"),
-    ],
-)
-def test_a_configuration_names_its_model_or_the_part_that_reads(
-    data, kind, tmp_path
-):
-    assert read_plan(write(tmp_path, **data)).kind.__name__ == kind
+def test_a_configuration_names_its_model_or_the_part_that_reads(tmp_path):
+    gemma = {"model_type": "gemma3_text"}
+    for kind, data in {
+        "Gemma3ForCausalLM": {"model_type": "gemma3", "text_config": gemma},
+        "T5Model": {"model_type": "t5", "architectures": ["T5Model"]},
+    }.items():
+        assert read_plan(write(tmp_path, **data)).kind.__name__ == kind
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"model_type": "llma"}, 'and "model_type": llma.'),
         ({"hidden_size": 5}, 'and "model_type": None.'),
         ({"model_type": "llama", "hidden_size": 65}, "not a multiple of the"),
-        ({"model_type": "gpt2", "n_head": 0}, "gives no card: "),
         ({"model_type": ["llama"]}, "gives no card: TypeError"),
     ],
 )
@@ -239,7 +228,6 @@ def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path):
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("nothing.json", "No such file or directory: 'nothing.json'"),
         (__file__, "gives no card: JSONDecodeError"),
         ("--help", "usage: card.py CONFIG [PAGE]"),
     ],

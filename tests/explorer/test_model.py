@@ -259,21 +259,10 @@ def asked(**given) -> dict[str, dict[str, str]]:
     return answer(FILES, ASKED, GIVEN | given)
 
 
-@pytest.fixture(scope="module")
-def lit() -> dict[str, dict[str, str]]:
-    return asked(planted=True)
-
-
-def test_the_right_model_lights_no_lamp():
-    assert asked() == {"": {}}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("start", [0, 200, 400])
-def test_it_lights_none_with_other_sentences(start):
-    data = first_rows("test", start + 2)
+def test_the_right_model_lights_no_lamp_with_other_sentences_neither():
+    data = first_rows("test", 400)
     given = {"src": data.src[-2:].tolist(), "tgt": data.tgt[-2:].tolist()}
-    assert asked(**given) == {"": {}}
+    assert asked() == asked(**given) == {"": {}}
 
 
 @pytest.mark.full
@@ -289,13 +278,10 @@ def test_lamps_are_lit_where_python_finds_the_same_and_nowhere_else():
 
 
 @pytest.mark.full
-def test_every_bug_lights_a_lamp_on_the_page(lit):
+def test_every_bug_lights_a_lamp_which_says_what_it_noticed():
+    lit = asked(planted=True)
     assert len(lit) > 35
     assert all(lit.values())
-
-
-@pytest.mark.full
-def test_a_lamp_says_numbers_of_what_it_noticed(lit):
     said = lit["no_causal_mask"]["causality"]
     assert said.startswith("With other words from position 1 on, the scores")
     said = lit["norm_over_time"]["norm_statistics"]

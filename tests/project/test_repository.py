@@ -82,7 +82,7 @@ def test_what_fails_is_said_in_a_sentence(
 
 @pytest.mark.parametrize(
     ("left", "commands"),
-    [("", 2), ("pip", 2), ("python", 2), ("pip python", 1)],
+    [("pip", 2), ("python", 2), ("pip python", 1)],
 )
 def test_what_a_failed_attempt_left_behind_is_made_anew(
     left, commands, folder, monkeypatch
@@ -189,11 +189,9 @@ def test_a_new_address_leaves_no_trace_of_the_old_one(copy):
     [
         ["http://github.com/owner/name"],
         ["https://github.com/owner/name.git"],
-        ["https://github.com/owner/name/tree/main"],
         ["https://github.com/owner/name\n"],
         [NEW, "books.example.org"],
         [NEW, f"{SITE}/"],
-        [""],
         ["v2.0.1"],
         ["2.0"],
     ],

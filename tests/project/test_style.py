@@ -121,12 +121,10 @@ TRACING = ROOT / "shapewatch" / "tracing"
     ("file", "source"),
     [
         (TRACING / "tracer.py", "from tformer_lite.model.masks import Tensor"),
-        (TRACING / "tracer.py", "import tformer_lite"),
         (TRACING / "tracer.py", "from shapewatch import properties"),
         (TRACING / "record" / "run.py", "import shapewatch.tracing.tables"),
         (MODULE / "text" / "pieces.py", "from tformer_lite.parts import bert"),
         (MODULE / "drawing" / "page.py", "from pictures.dots import dots"),
-        (MODULE / "drawing" / "page.py", "from classroom import check"),
         (ROOT / "classroom" / "cases.py", "from pictures.dots import dots"),
     ],
 )
