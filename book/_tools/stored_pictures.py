@@ -1,5 +1,5 @@
-"""Make the pictures that are stored beside the book. Each tells whether it is
-old: a test compares.
+"""Make the pictures that are stored beside the book. Of all but the last a
+test tells whether they are old.
 
 usage: stored_pictures.py picture | poster | preview
 
@@ -8,7 +8,7 @@ chapter 12, and `make preview` takes the README's picture from the built book:
 the last figure of a section, and what follows it.
 """
 
-import json
+import io
 import sys
 
 import browsers
@@ -16,7 +16,7 @@ from cells import digest
 from packages import ROOT
 from pictures.alignment import ribbons
 from pictures.poster import poster
-from PIL import Image, PngImagePlugin
+from PIL import Image
 from playwright.sync_api import sync_playwright
 from torch import Tensor
 
@@ -114,24 +114,6 @@ def write_poster() -> None:
     POSTER.write_bytes(picture.pdf(**about))
 
 
-def preview_digest() -> str:
-    """Sum up a section of a notebook, with what it has put out, and the
-    book's style. Raises ValueError where no cell has such a heading."""
-    notebook = json.loads((ROOT / f"{PAGE}.ipynb").read_text("utf8"))
-    parts, inside = [], False
-    for cell in notebook["cells"]:
-        lines = "".join(cell["source"]).splitlines()
-        headings = [x[3:] for x in lines if x.startswith("## ")]
-        if cell["cell_type"] == "markdown" and headings:
-            inside = SECTION in headings
-        if inside:
-            parts.append([lines, cell.get("outputs")])
-    if not parts:
-        raise ValueError(f"{PAGE} has no section {SECTION!r}")
-    style = (ROOT / "book" / "_static" / "book.css").read_text("utf8")
-    return digest(json.dumps([parts, style], sort_keys=True))
-
-
 def photograph() -> bytes:
     """Show the figure on a wide screen."""
     with sync_playwright() as play:
@@ -150,13 +132,10 @@ def photograph() -> bytes:
 
 
 def write_preview() -> None:
-    """Write the README's picture, and in it what it was made from."""
-    PREVIEW.write_bytes(photograph())
-    picture = Image.open(PREVIEW).convert("RGB")
+    """Write the README's picture."""
+    picture = Image.open(io.BytesIO(photograph())).convert("RGB")
     few = picture.quantize(COLOURS, dither=Image.Dither.NONE)
-    about = PngImagePlugin.PngInfo()
-    about.add_text("digest", preview_digest())
-    few.save(PREVIEW, optimize=True, pnginfo=about)
+    few.save(PREVIEW, optimize=True)
 
 
 WRITE = {

@@ -15,7 +15,6 @@ from benchmarks.left_out import LEFT_OUT, TASKS, Digits, Extremes
 from benchmarks.translators import TOKENIZERS, part, write
 from tformer_lite import (
     EncoderDecoder,
-    english_nepali,
     greedy,
     stored,
     tiny_translator,
@@ -25,7 +24,6 @@ from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.text.tokenizers import EOS, PAD, SOS
 
 RESULTS = STORED_FILES / "results.json"
-PAIRS = [[*pair] for pair in english_nepali("test")]
 HEARD = torch.ones(8, 8, dtype=torch.bool)
 # Which positions of the decoder (T) hear which words of the source (S), of the
 # target (T), and which of memory (S) which words of the source (S).
@@ -221,23 +219,6 @@ def test_one_head_goes_up_with_the_number_and_one_down():
     curves = [run["mean scores"] for run in heads.values()]
     assert [*map(len, curves)] == [2, 1]
     assert {len(curve) for run in curves for curve in run} == {64}
-
-
-def test_mistakes_are_those_of_test_sentences():
-    runs = stored("recurrent")["rates"].values()
-    kept = [run["mistakes"] for run in runs]
-    kept += stored("left_out")["mistakes"].values()
-    for mistakes in kept:
-        for kind, rows in mistakes.items():
-            assert len(rows) <= left_out.KINDS[kind]
-            for english, wanted, written in rows:
-                assert [english, wanted] in PAIRS
-                assert written != wanted
-                assert ("लाई" in wanted) is (kind == "roles")
-    assert stored("left_out")["mistakes"]["nothing"] == {
-        "old": [],
-        "roles": [],
-    }
 
 
 def test_without_cross_attention_each_source_has_the_same_translation():
