@@ -69,8 +69,9 @@ def addresses(root: Path) -> tuple[str, str]:
 
 
 def pages_of(url: str) -> str:
-    """Give the site of a repository on GitHub."""
-    return re.sub("//github.com/([^/]*)", r"//\1.github.io", url)
+    """Give the site of a repository on GitHub; "" for others."""
+    found = re.fullmatch("https://github.com/([^/]+)/(.+)", url)
+    return "https://{}.github.io/{}".format(*found.groups()) if found else ""
 
 
 def address_forms(url: str, site: str) -> list[str]:

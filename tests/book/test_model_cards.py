@@ -53,11 +53,9 @@ TRIED = {
     "MixtralForCausalLM": SMALL | GROUPED | {"num_local_experts": 4},
     "DeepseekV3ForCausalLM": SMALL | LATENT,
     "Gemma3ForCausalLM": SMALL | GROUPED | {"head_dim": 8},
-    "Phi3ForCausalLM": SMALL | GROUPED | {"pad_token_id": 0},
     "GPT2LMHeadModel": HEADS,
     "BertForMaskedLM": HEADS,
     "T5ForConditionalGeneration": HEADS | {"d_kv": 7},
-    "OPTForCausalLM": HEADS | {"ffn_dim": 30, "word_embed_proj_dim": 24},
 }
 
 
@@ -73,7 +71,7 @@ def card_of(kind: str) -> Card:
 
 
 FOR_FULL = {"DeepseekV3ForCausalLM", "Gemma3ForCausalLM", "MixtralForCausalLM"}
-FOR_FULL |= {"OPTForCausalLM", "Qwen3ForCausalLM"}
+FOR_FULL |= {"Qwen3ForCausalLM"}
 
 
 def marked(*case: str):
@@ -98,19 +96,6 @@ def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
     assert card.cache.value(sizes) == sum(prod(shape) for _, shape in kept)
 
 
-@pytest.mark.slow
-def test_a_model_with_weights_has_what_its_card_says():
-    small, card = plan("Qwen3ForCausalLM"), card_of("Qwen3ForCausalLM")
-    model = small.kind(small.config).eval()
-    with torch.no_grad():
-        result = model(torch.arange(14).view(2, 7))
-    kept = [x.numel() for layer in result.past_key_values.layers
-            for x in (layer.keys, layer.values)]  # fmt: skip
-    assert card.cache.value(card.run | {"T": 7}) == sum(kept)
-    assert card.parameters.value(card.run) == model.num_parameters()
-    assert "norm of queries and keys" in card.parts
-
-
 PARTS = [
     ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
     ("LlamaForCausalLM", "norm", "RMSNorm"),
@@ -122,10 +107,8 @@ PARTS = [
     ("Gemma3ForCausalLM", "norm place", "before and after each part"),
     ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
     ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
-    ("Phi3ForCausalLM", "feed-forward", "gated"),
     ("T5ForConditionalGeneration", "positions", "a bias by distance"),
     ("T5ForConditionalGeneration", "embedding and output", "one table"),
-    ("OPTForCausalLM", "positions", "learned"),
 ]
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import heads
 import nbformat
 import pytest
-from docutils import nodes
 from repository import NOBODY
 
 from tests.helpers.browser import CHAPTERS, HTML, PAGES
@@ -37,20 +36,6 @@ def test_a_page_says_once_what_it_is_and_how_wide(page):
     assert (HTML / page).parent.joinpath(icon).exists()
 
 
-def test_a_description_ends_with_a_sentence_or_a_word():
-    three = "One two three. " * 3 + "So it is."
-    for text, words in {
-        three: three,
-        "Many words here. " * 12: ("Many words here. " * 9).strip(),
-        "word, " * 40: "word, " * 25 + "word …",
-    }.items():
-        page = nodes.document(None, None)
-        page += nodes.paragraph(text="Short.")
-        page += nodes.list_item("", nodes.paragraph(text="an item " * 20))
-        page += nodes.paragraph(text=text)
-        assert heads.description(page) == words
-
-
 def test_a_page_says_when_it_was_changed_and_of_which_version_it_is():
     foot = (HTML / CHAPTERS[3]).read_text("utf8").rpartition("<footer")[0]
     assert re.search(r"Last updated on \d+ \w+ 20\d\d\.", foot)
@@ -73,10 +58,6 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
     days = [heads.day_of_change(tmp_path / x) for x in ("a b.md", "old.md")]
     assert days == ["2026-02-04", "2026-01-03"]
     assert heads.day_of_change(Path("/x")) == ""
-    shallow = tmp_path / "shallow"
-    copy = ["git", "clone", "-q", "--depth=1", tmp_path.as_uri(), shallow]
-    run(tmp_path, *copy).check_returncode()
-    assert heads.day_of_change(shallow / "old.md") == ""
 
 
 def test_where_there_is_no_page_the_book_says_so(visit):

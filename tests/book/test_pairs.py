@@ -125,20 +125,6 @@ def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
     assert "running" not in capsys.readouterr().out
 
 
-@pytest.mark.full
-@each_half
-def test_an_edit_of_one_half_is_taken_over_whichever_is_newer(
-    root, half, capsys
-):
-    before = texts(root)
-    write(root, **{half: before[HALVES.index(half)].replace(OLD, NEW)})
-    age(root, newer="md" if half == "ipynb" else "ipynb")
-    finish(root, before[0].replace(OLD, NEW))
-    said = capsys.readouterr().out
-    assert ("takes over" in said) == (half == "ipynb")
-    assert "running" not in said
-
-
 def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     root, capsys
 ):

@@ -178,20 +178,16 @@ SAID = [
         lambda: word_rows(["a", "b"], [4, 0], ["a", "?"], titles="xyz"),
         "x: a b. y: 4 0. z: a ?. Not the same in the end: b.",
     ),
-    (lambda: without(CUT, "norms"), "norms, percent right: sums 25, whole 68"),
     (
         lambda: without(CUT),
         "sums, percent right: nothing left out 50, 55, 100; norms",
     ),
     (lambda: blocks(X, X.view(3, 2, 4)), "X.view(3, 2, 4) (3, 2, 4): 8 of 24"),
-    (lambda: blocks(HEADS, HEADS.reshape(2, 12), of=X), "0 0 1 2 3 1 0 1 2 3"),
     (lambda: broadcast(PADDING, CAUSAL), "63 of 128 places are allowed"),
-    (lambda: broadcast(PADDING, CAUSAL), "\n1 1 . . . . . .\n"),
     (
         lambda: growth(GROWING, rows=NEPALI, titles="k"),
         "step 4, k of ।: " + " ".join(f"{x:.2f}" for x in TABLE[3].tolist()),
     ),
-    (lambda: head_wires(SHARED[1]), "key head  0  0  0  0  1  1  1  1"),
     (
         lambda: look_up(torch.tensor([2, 0, 9, 0]), TABLE, ENGLISH[:4]),
         "4 ids fetch 3 of 20 rows: mouth, not fetch row 0.",

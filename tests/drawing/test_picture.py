@@ -21,7 +21,6 @@ from tests.helpers.drawings import (
     NEPALI,
     SCORES,
     dark_counterparts,
-    texts_on,
 )
 from tformer_lite import (
     attention_steps,
@@ -50,7 +49,6 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
-NAMED = {"rows": ["one", "two"], "columns": [".", "."]}
 WORDS, RISING = list("abcd"), torch.arange(4.0)
 PICTURES = {
     "heatmap": lambda: heatmap(SCORES, SCORES, rows=NEPALI, columns=ENGLISH),
@@ -191,15 +189,6 @@ def test_the_first_cell_is_painted_where_its_panel_says():
         image.getpixel((round(left + 0.55 * wide), round(top + 0.2 * high)))
         == (255,) * 3
     )
-
-
-@pytest.mark.slow
-def test_a_title_is_painted_above_the_first_row_and_that_above_the_next():
-    (figure,) = heatmap(FIRST, **NAMED, titles=["above"]).figures
-    figure.canvas.draw()
-    boxes = {x.get_text(): x.get_window_extent() for x in texts_on(figure)}
-    heights = [boxes[x].y0 for x in ("above", *NAMED["rows"])]
-    assert heights == sorted(heights, reverse=True)
 
 
 def cells(values, hidden=None) -> str:

@@ -81,9 +81,6 @@ def test_a_bug_that_there_is_not_is_told(page):
 STATES = [
     "s=ram+saw+me.&bug=no_positions",
     "s=",
-    "bug=no_causal_mask&step=encoder.norm",
-    "s=you+saw+the+small+dog+there.&head=2",
-    "hunt=7",
     "day=2026-11-27",
     "s=%E0%A4+%zz+%&bug=constructor&step=constructor&head=-1",
     "=",

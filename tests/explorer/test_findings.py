@@ -22,7 +22,6 @@ window.Worker = class {
 window.answer = data => worker.onmessage({ data });
 """
 NONE = {
-    "no worker": "delete window.Worker",
     "one that does not start": """window.Worker = class {
         constructor() { setTimeout(() => this.onerror()); }
         postMessage() {}

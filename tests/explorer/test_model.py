@@ -26,7 +26,7 @@ from tformer_lite.text.tokenizers import EOS, PAD, SOS
 pytestmark = pytest.mark.slow
 
 # One sentence of so many; BUGS=all tries each.
-COUNT = 1 if os.environ.get("BUGS") == "all" else 32
+COUNT = 1 if os.environ.get("BUGS") == "all" else 64
 STEPS = """(given) => {
   const [model, steps] = [(%s)(given), {}];
   model.forward(ids(given.src), ids(given.tgt), (path, value) => {

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.looking import faults
+from tests.helpers.looking import FEW_LOOKS, faults
 from tests.helpers.playing import GIVEN, PLAY, go, inside, part
 from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
@@ -203,7 +203,7 @@ def test_a_page_with_a_bug_on_it_has_no_fault(visit):
         noticed = part(view.page, "noticed")
         some = "checks notice something"
         expect(noticed).to_contain_text(some, timeout=SLOWLY)
-        assert faults(view) == []
+        assert faults(view, FEW_LOOKS) == []
 
 
 def test_a_hunt_tells_neither_name_nor_place(page):

@@ -105,7 +105,6 @@ def test_participles_are_told_from_other_names():
 
 FILES = sorted((ROOT / "tests").rglob("*.py"))
 FOREIGN = re.compile(r"tests\.(?!helpers\b)")
-ENDING = re.compile(r"(ings?|ed|ers?|e?s|e)$")
 
 
 @pytest.mark.slow
@@ -114,13 +113,6 @@ def test_what_tests_share_stands_in_helpers():
     found = {f: [*filter(FOREIGN.match, x)] for f, x in imports.items()}
     assert {file: names for file, names in found.items() if names} == {}
     assert any(names for names in imports.values())
-
-
-def test_no_two_test_modules_differ_by_an_ending_alone():
-    names = [f.stem for f in FILES if f.name.startswith("test_")]
-    stems = Counter(ENDING.sub("", name) for name in names)
-    assert [name for name in names if stems[ENDING.sub("", name)] > 1] == []
-    assert ENDING.sub("", "trace") == ENDING.sub("", "tracing")
 
 
 @pytest.mark.slow
