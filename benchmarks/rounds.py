@@ -17,26 +17,20 @@ def rows_in_turns(
     runs: dict[str, Callable], budget: float = BUDGET
 ) -> list[dict]:
     """Time named runs that take turns, and give a row for each. A first
-    time, in which much is still set up, does not count."""
-    for run in runs.values():
-        run()
-    rounds = in_turns(list(runs.values()), budget)
-    firsts = [seconds[0] for seconds in rounds]
-    return [row(n, s, firsts) for n, s in zip(runs, zip(*rounds))]
-
-
-def in_turns(runs: list[Callable], budget: float) -> list[list[float]]:
-    """Give the seconds of each run, for each round.
+    time, in which much is still set up, does not count.
 
     There are rounds until `budget` seconds have passed, but at least `LEAST`
     and at most `MOST`.
     """
+    for run in runs.values():
+        run()
     rounds, start = [], time.monotonic()
     while len(rounds) < MOST:
-        rounds.append([seconds_warm(run) for run in runs])
+        rounds.append([seconds_warm(run) for run in runs.values()])
         if time.monotonic() - start > budget and len(rounds) >= LEAST:
             break
-    return rounds
+    firsts = [seconds[0] for seconds in rounds]
+    return [row(n, s, firsts) for n, s in zip(runs, zip(*rounds))]
 
 
 def seconds_warm(run: Callable) -> float:

@@ -29,7 +29,7 @@ BEFORE_NUMBER = (
     "shapewatch==",
     "tformer-lite==",
 )
-NO_PLACE = (
+REFUSAL = (
     "is no place: write a repository's address as https://HOST/OWNER/NAME, a "
     "site's as https://HOST/PATH, a version as 0.2.0, 0.2.0rc1 or main."
 )
@@ -44,10 +44,10 @@ def main(place: str, site: str = "", root: Path = ROOT) -> None:
     if NUMBER.fullmatch(place):
         changes = version_changes(place, root)
     else:
-        site = site or pages_of(place)
+        site = site or github_site(place)
         for word, form in (place, URL), (site, SITE):
             if not form.fullmatch(word):
-                sys.exit(f"{word!r} {NO_PLACE}")
+                sys.exit(f"{word!r} {REFUSAL}")
         old, new = address_forms(*addresses(root)), address_forms(place, site)
         changes = dict(zip(old, new))
     files = sorted(project_files(root), key=root.joinpath(PROJECT).__eq__)
@@ -68,7 +68,7 @@ def addresses(root: Path) -> tuple[str, str]:
     return url, site
 
 
-def pages_of(url: str) -> str:
+def github_site(url: str) -> str:
     """Give the site of a repository on GitHub; "" for others."""
     found = re.fullmatch("https://github.com/([^/]+)/(.+)", url)
     return "https://{}.github.io/{}".format(*found.groups()) if found else ""

@@ -18,7 +18,7 @@ from matplotlib.patches import (
 from matplotlib.quiver import Quiver
 from pictures.alignment import BAND, bands, ribbons
 from pictures.arrows import arrows
-from pictures.beam_tree import RIVER, WatchedBeams, beam_tree, lanes_of
+from pictures.beam_tree import WatchedBeams, beam_tree, lanes_of
 from pictures.blocks import blocks
 from pictures.broadcast import broadcast
 from pictures.dots import dots
@@ -289,14 +289,6 @@ def test_it_is_the_search_and_the_chances_are_the_models(text, width):
             total = node.before.total * chance
             assert node.total == pytest.approx(total, abs=1e-4)
     assert math.log(best.total) == pytest.approx(beams.total[0].item())
-
-
-def test_lines_are_as_wide_as_what_leads_there_is_likely():
-    totals = [node.total for node in watched(UNSEEN, width=2).nodes[1:]]
-    picture = tree(UNSEEN, 2)
-    wide = {path.get_linewidth() for path in found(picture, PathPatch)}
-    expected = {max(0.7, RIVER * total) for total in totals}
-    assert sorted(wide) == pytest.approx(sorted(expected), abs=1e-6)
 
 
 @pytest.mark.parametrize("width", [2, 5])

@@ -48,11 +48,7 @@ def test_the_newest_version_in_the_changelog_is_the_modules():
 def test_every_target_of_make_is_explained_to_contributors():
     for target in set(TARGETS) - {"help", "clean"}:
         assert f"`make {target}" in GUIDE, target
-
-
-def test_help_lists_ten_targets_that_there_are():
     listed = re.findall(r'@echo "make ([a-z]+)', paper("Makefile"))
-    assert len(listed) == 10
     assert {*listed} <= {*TARGETS}
 
 
@@ -66,19 +62,6 @@ def test_a_paper_is_short_and_the_files_that_it_names_exist(name, most):
     paths = re.findall(r"`((?:tformer_lite|tests|book)/[\w./]+)`", paper(name))
     assert links + paths
     assert [x for x in links + paths if not (ROOT / x).exists()] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("PARTS", "tformer_lite/model/choices.py"),
-        ("CHECKS", "shapewatch/properties/reporting.py"),
-        ("EXPECTED", "tests/gallery/test_caught.py"),
-    ],
-)
-def test_a_name_that_the_guide_tells_to_change_exists(name, file):
-    assert f"`{name}`" in GUIDE
-    assert re.search(rf"^{name}(: [^=]+)? = ", paper(file), re.M)
 
 
 def test_the_names_on_the_page_exist():

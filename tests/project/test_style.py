@@ -117,26 +117,21 @@ def test_imports_point_down(file):
 TRACING = ROOT / "shapewatch" / "tracing"
 
 
-@pytest.mark.parametrize(
-    ("file", "source"),
-    [
+def test_imports_up_or_sideways_are_found_and_those_down_are_fine():
+    page, cases = MODULE / "drawing" / "page.py", ROOT / "classroom/cases.py"
+    for file, source in (
         (TRACING / "tracer.py", "from tformer_lite.model.masks import Tensor"),
         (TRACING / "tracer.py", "from shapewatch import properties"),
         (TRACING / "record" / "run.py", "import shapewatch.tracing.tables"),
         (MODULE / "text" / "pieces.py", "from tformer_lite.parts import bert"),
-        (MODULE / "drawing" / "page.py", "from pictures.dots import dots"),
-        (ROOT / "classroom" / "cases.py", "from pictures.dots import dots"),
-    ],
-)
-def test_an_import_that_points_up_or_sideways_is_found(file, source):
-    assert upward(file, source)
-    assert not upward(file, "import torch, tests")
-
-
-def test_imports_down_are_fine():
+        (page, "from pictures.dots import dots"),
+        (cases, "from pictures.dots import dots"),
+    ):
+        assert upward(file, source)
+        assert not upward(file, "import torch, tests")
     source = "from tformer_lite.model.layers import LayerNorm"
-    assert not upward(MODULE / "drawing" / "heatmaps.py", source)
-    assert not upward(ROOT / "classroom" / "cases.py", source)
+    assert not upward(page, source)
+    assert not upward(cases, source)
     source = "from shapewatch.tracing import trace"
     assert not upward(ROOT / "shapewatch" / "properties" / "losses.py", source)
 
