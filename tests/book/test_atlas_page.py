@@ -77,15 +77,11 @@ def test_the_cards_are_written_without_pytorch():
 ADDRESSES = {
     "#compare=gpt-2,llama-3-8b": (["gpt-2", "llama-3-8b"], []),
     "#compare=gpt_2,llama_3_8b": (["gpt-2", "llama-3-8b"], []),
-    "#compare=gpt-2": (["gpt-2", ""], []),
-    "#compare=": (["", ""], []),
     "#compare=,gpt-2,": (["", "gpt-2"], []),
     "#compare=gpt-9,gpt-2": (["", "gpt-2"], ["gpt-9"]),
     "#compare=%zz,gpt-2": (["", "gpt-2"], ["%zz"]),
     # About something else.
-    "": None,
     "#gpt-2": None,
-    "#preset=gpt_2": None,
 }
 
 

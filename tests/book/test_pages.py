@@ -34,6 +34,7 @@ from tests.helpers.looking import (
     FEW_LOOKS,
     LOOKS,
     PALE,
+    WIDE,
     faults,
     faults_of_look,
 )
@@ -117,7 +118,8 @@ def test_each_fault_is_found_by_its_name(visit):
     header.evaluate(
         "header => header.innerHTML = '<button aria-label=no>go</button>'"
     )
-    said = "\n".join(faults_of_look(page, "light", DESK))
+    looks = [faults_of_look(page, "light", width) for width in (DESK, WIDE)]
+    said = "\n".join(fault for look in looks for fault in look)
     missed = [name for name in (*FAULTS, PALE, *RULES) if name not in said]
     assert not missed, said
 
@@ -170,7 +172,7 @@ def test_nepali_is_drawn_with_the_font_of_the_book(opened):
 
 
 MARGIN = 16  # millimetres, as book.css has it
-WIDE, HIGH = 210 - 2 * MARGIN, 279 - 2 * MARGIN  # what A4 and Letter have
+BROAD, HIGH = 210 - 2 * MARGIN, 279 - 2 * MARGIN  # what A4 and Letter have
 # What is of no use on paper, higher than a page, or may be cut.
 UNLIKE_PAPER = {
     "a control": """() => [...document.querySelectorAll(
@@ -190,7 +192,7 @@ WRITTEN = ".map(part => part.outerHTML.slice(0, 200))"
 
 def paper_faults(page: Page) -> Iterator[str]:
     """What is too large for the paper, may be cut, or is no use on it."""
-    yield from pdf.too_wide(page, WIDE)
+    yield from pdf.too_wide(page, BROAD)
     yield from pdf.empty_figures(page)
     for fault, find in UNLIKE_PAPER.items():
         for part in page.evaluate(find + WRITTEN, HIGH / pdf.PIXEL):

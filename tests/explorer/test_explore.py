@@ -73,9 +73,11 @@ def test_all_numbers_of_a_run_are_written_and_explained(example):
         assert max(one.values()) < 1e-5, one
 
 
-# One that is written plainly, one whose factors are not found, and one in
-# which no softmax saw the mask.
-LAYOUTS = layouts.written_over, layouts.heads_in_a_stack, layouts.powers_masked
+# Plain ones, with heads joined to the batch, with keys in rows; one whose
+# factors are not found, and one in which no softmax saw the mask.
+LAYOUTS = [layouts.nanogpt, layouts.fairseq, layouts.transposed_scores]
+LAYOUTS += [layouts.transposed_to_the_end, layouts.heads_in_a_stack]
+LAYOUTS += [layouts.powers_masked]
 
 
 @pytest.mark.slow

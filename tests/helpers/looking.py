@@ -197,7 +197,7 @@ def faults_of_look(page: Page, scheme: str, width: int) -> list[str]:
     faults = [] if scheme == "dark" else [*seen_now(page)]
     if width in (PHONE, DESK):
         faults += obstacles(page, scheme)
-    if (scheme, width) == ("light", DESK):
+    if width == WIDE:
         faults += [f"{PALE}: {ground}" for ground in pale_figures(page)]
     return faults
 
