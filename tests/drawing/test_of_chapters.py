@@ -34,7 +34,6 @@ from torch.testing import assert_close
 from gallery import stored_catches
 from tests.helpers.drawings import (
     NEPALI,
-    dark_counterparts,
     letter_faults,
     texts,
 )
@@ -136,12 +135,6 @@ ROOM = [
 @pytest.mark.parametrize("draw", ROOM)
 def test_letters_have_room_on_a_phone(draw):
     assert letter_faults(draw()) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("draw", ROOM[::3])
-def test_every_colour_has_its_dark_counterpart(draw):
-    dark_counterparts(draw().svg())
 
 
 REFUSED = [

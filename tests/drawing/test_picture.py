@@ -20,16 +20,9 @@ from tests.helpers.drawings import (
     ENGLISH,
     NEPALI,
     SCORES,
-    dark_counterparts,
 )
 from tformer_lite import (
-    attention_steps,
-    bars,
-    curves,
     heatmap,
-    running_trace,
-    seeds,
-    where,
 )
 from tformer_lite.drawing.surface import picture
 from tformer_lite.drawing.surface.matrix import Matrix
@@ -49,15 +42,6 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
-WORDS, RISING = list("abcd"), torch.arange(4.0)
-PICTURES = {
-    "heatmap": lambda: heatmap(SCORES, SCORES, rows=NEPALI, columns=ENGLISH),
-    "steps": lambda: attention_steps(running_trace().attention()[1], row=1),
-    "bars": lambda: bars(RISING, -RISING, labels=WORDS, glosses=WORDS),
-    "seeds": lambda: seeds(RISING, RISING + 1, axis="loss"),
-    "curves": lambda: curves(*[RISING + i for i in range(5)], heads=["a\nb"]),
-    "where": lambda: where(running_trace(), "self_attention"),
-}
 
 
 def root_of(picture: Picture) -> ElementTree.Element:
@@ -91,13 +75,6 @@ def test_panels_stand_side_by_side_and_are_set_free_in_a_page():
     assert page.startswith('<div class="figure"')
     assert page.count('<svg class="panel" width=') == 4
     assert in_page(heatmap(SCORES).svg()).startswith('<svg class="figure"')
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_colour_has_its_dark_counterpart(name):
-    pairs = dark_counterparts(PICTURES[name]().svg())
-    assert pairs[INK[0]] == INK[1]
 
 
 PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
