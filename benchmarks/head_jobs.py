@@ -45,13 +45,13 @@ def jobs_of(model: EncoderDecoder) -> Jobs:
     for kind in ATTENTIONS:
         for head in range(model.config.n_heads):
             name, silent = f"{kind} {head}", silenced(model, kind, head)
-            found = Counter(verb_mistakes(silent))
+            counts = Counter(verb_mistakes(silent))
             wrong = 1 - shares_right(silent)["exact_match"]
             jobs["wrong"][name] = round(wrong * len(TESTED))
             jobs["another verb"][name] = sum(
-                found["another verb", of_four] for of_four in (True, False)
+                counts["another verb", of_four] for of_four in (True, False)
             )
-            jobs["another form"][name] = found["another form", True]
+            jobs["another form"][name] = counts["another form", True]
     return jobs
 
 

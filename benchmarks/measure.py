@@ -86,8 +86,8 @@ def measure_here(function: str, *given: str) -> None:
 
 def circumstances() -> dict:
     """Say when, where and with what is measured."""
-    known = {found.name: found.version for found in distributions()}
-    versions = {x: known.get(x, "not installed") for x in PACKAGES.split()}
+    installed = {package.name: package.version for package in distributions()}
+    versions = {x: installed.get(x, "not installed") for x in PACKAGES.split()}
     ours = {"tformer_lite": tformer_lite.__version__}
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",

@@ -38,8 +38,8 @@ def table_of(name: str, figures: dict) -> str:
 
 def table(head: list[str], body: Iterable[Iterable[str]]) -> str:
     """Write rows under a head."""
-    made = [head, ["---"] * len(head), *body]
-    return "".join(f"| {' | '.join(row)} |\n" for row in made)
+    rows = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def comparison(rows: list[dict]) -> str:
@@ -87,16 +87,16 @@ COLUMNS = {
 
 def made(figures: dict) -> str:
     """Write when, where and with what was measured."""
-    found = figures["made"]
-    versions = ", ".join(f"{n} {v}" for n, v in found["versions"].items())
+    run = figures["made"]
+    versions = ", ".join(f"{n} {v}" for n, v in run["versions"].items())
     body = [
-        ["processor", f"{found['processor']}, one of {found['cores']} cores"],
-        ["system", found["system"]],
-        ["other work before, as load", f"{found['load']:.2f}"],
-        ["the whole run took", f"{found['minutes']:.0f} minutes"],
+        ["processor", f"{run['processor']}, one of {run['cores']} cores"],
+        ["system", run["system"]],
+        ["other work before, as load", f"{run['load']:.2f}"],
+        ["the whole run took", f"{run['minutes']:.0f} minutes"],
         ["versions", versions],
     ]
-    return table(["measured on", found["date"]], body)
+    return table(["measured on", run["date"]], body)
 
 
 def given(_figures: dict) -> str:
@@ -107,11 +107,14 @@ def given(_figures: dict) -> str:
 
 def slower(figures: dict) -> str:
     """List each comparison in which something else takes less time."""
-    found = []
-    for section in figures.values():
-        for what, rows in section.items():
-            found += behind(what, rows) if isinstance(rows, list) else []
-    return "".join(f"- {line}\n" for line in found) or "Nowhere, here.\n"
+    lines = [
+        line
+        for section in figures.values()
+        for what, rows in section.items()
+        if isinstance(rows, list)
+        for line in behind(what, rows)
+    ]
+    return "".join(f"- {line}\n" for line in lines) or "Nowhere, here.\n"
 
 
 def behind(what: str, rows: list[dict]) -> list[str]:

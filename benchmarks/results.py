@@ -46,8 +46,8 @@ def main(names: list[str]) -> None:
     file = STORED_FILES / "results.json"
     for name in names or RUNS:
         print(f"{name}: {RUNS[name].__doc__}", flush=True)
-        found = RUNS[name]()
-        results = json.loads(file.read_text("utf8")) | {name: found}
+        result = RUNS[name]()
+        results = json.loads(file.read_text("utf8")) | {name: result}
         text = json.dumps(
             results, indent=1, sort_keys=True, ensure_ascii=False
         )

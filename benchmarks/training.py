@@ -13,13 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks.characters import SIZES, STEPS, nano, ours
 from benchmarks.rounds import row, rows_in_turns, seconds_of, spread
-from benchmarks.translators import (
-    RECIPE,
-    SEEDS,
-    UNDECAYED,
-    part,
-    shares_right,
-)
+from benchmarks.translators import RECIPE, SEEDS, UNDECAYED, part, shares_right
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,

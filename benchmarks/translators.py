@@ -132,8 +132,8 @@ def shares_right(model: nn.Module) -> dict[str, float]:
 
 def figures(model: nn.Module) -> dict[str, float]:
     """Say how well a model does on the test part."""
-    found = shares_right(model) | {"loss": mean_loss(model, part("test"))}
-    return {name: round(value, 4) for name, value in found.items()}
+    values = shares_right(model) | {"loss": mean_loss(model, part("test"))}
+    return {name: round(value, 4) for name, value in values.items()}
 
 
 def curves_of(trainer: Trainer) -> dict:
@@ -152,16 +152,16 @@ def from_all_seeds(recipe: Recipe) -> tuple[Trainer, dict]:
     ]
     first = trainers[0]
     seeds = {str(x.recipe.seed): figures(x.model) for x in trainers}
-    kept = {"recipe": asdict(first.recipe), "seeds": seeds}
-    return first, kept | curves_of(first)
+    results = {"recipe": asdict(first.recipe), "seeds": seeds}
+    return first, results | curves_of(first)
 
 
 def translator() -> dict:
     """Train the running model, and ship the first one."""
-    first, found = from_all_seeds(RECIPE)
-    kept = Checkpoint(first.model, TOKENIZERS, **curves_of(first))
-    save_checkpoint(kept, STORED_FILES / "translator.pt")
-    return found
+    first, results = from_all_seeds(RECIPE)
+    checkpoint = Checkpoint(first.model, TOKENIZERS, **curves_of(first))
+    save_checkpoint(checkpoint, STORED_FILES / "translator.pt")
+    return results
 
 
 def undecayed() -> dict:

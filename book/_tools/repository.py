@@ -70,8 +70,8 @@ def addresses(root: Path) -> tuple[str, str]:
 
 def github_site(url: str) -> str:
     """Give the site of a repository on GitHub; "" for others."""
-    found = re.fullmatch("https://github.com/([^/]+)/(.+)", url)
-    return "https://{}.github.io/{}".format(*found.groups()) if found else ""
+    match = re.fullmatch("https://github.com/([^/]+)/(.+)", url)
+    return "https://{}.github.io/{}".format(*match.groups()) if match else ""
 
 
 def address_forms(url: str, site: str) -> list[str]:

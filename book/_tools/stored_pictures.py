@@ -20,12 +20,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 from torch import Tensor
 
-from tformer_lite import (
-    Picture,
-    running_example,
-    running_trace,
-    trained_trace,
-)
+from tformer_lite import Picture, running_example, running_trace, trained_trace
 
 STATIC_FILES = ROOT / "book" / "_static"
 ENGLISH = "the hungry dog saw hari."

@@ -16,12 +16,7 @@ from tests.helpers.project import ROOT
 transformers = pytest.importorskip("transformers")
 
 from card import main  # noqa: E402
-from model_cards.card import (  # noqa: E402
-    Card,
-    card_data,
-    card_text,
-    measure,
-)
+from model_cards.card import Card, card_data, card_text, measure  # noqa: E402
 from model_cards.configs import Plan, read_plan  # noqa: E402
 from model_cards.costs import Formula, Line, cache_shapes  # noqa: E402
 

@@ -3,7 +3,6 @@ is to ask: in every look, offline, whole, readable, usable by all; on paper;
 and what a reader does with a chapter. A page of each kind is visited by
 `make test`, all others by `make full`."""
 
-import base64
 import gzip
 import io
 import re
@@ -38,7 +37,6 @@ from tests.helpers.looking import (
     faults,
     faults_of_look,
 )
-from tests.helpers.project import ROOT
 
 KINDS = {
     "404.html",
@@ -223,32 +221,6 @@ def test_on_a_site_the_fonts_are_asked_for_at_once(browser):
     view.page.goto(f"{SITE}/404.html")
     expect(view.page.locator("link[rel=preload]")).to_have_count(1)
     reader.close()
-
-
-@full
-def test_the_web_font_draws_what_the_font_of_the_figures_draws(visit):
-    """The one is made of the other: `make font`."""
-    whole = ROOT / "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
-    code = base64.b64encode(whole.read_bytes()).decode()
-    differ = """async ([code, name]) => {
-        const whole = new FontFace("whole", `url(data:;base64,${code})`);
-        document.fonts.add(await whole.load());
-        const pen = document.createElement("canvas").getContext("2d");
-        const size = (font, word) => {
-            pen.font = `100px "${font}"`;
-            const { width, actualBoundingBoxAscent: up,
-                actualBoundingBoxDescent: down } = pen.measureText(word);
-            return [width, up, down].join();
-        };
-        const signs = /[\\p{sc=Deva}\u0964]+/gu;
-        const words = document.body.textContent.match(signs);
-        return [words.length, words.filter(
-            word => size("whole", word) !== size(name, word))];
-    }"""
-    page = visit("book/corpus.html").page
-    words, others = page.evaluate(differ, [code, FONT])
-    assert words > 500
-    assert others == []
 
 
 @each_chapter

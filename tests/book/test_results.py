@@ -7,17 +7,8 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
-from benchmarks.characters import (
-    STEPS,
-    by_position,
-    nano_rate,
-)
-from benchmarks.head_jobs import (
-    jobs_of,
-    mistake,
-    silenced,
-    verb_mistakes,
-)
+from benchmarks.characters import STEPS, by_position, nano_rate
+from benchmarks.head_jobs import jobs_of, mistake, silenced, verb_mistakes
 from benchmarks.reasons import LISTED, WORDS, Lookups, share_answered
 from benchmarks.translators import as_source
 from tests.helpers import source_000

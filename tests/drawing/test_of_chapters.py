@@ -3,22 +3,16 @@ say it in words; their letters have room on a phone; and what cannot be drawn
 is refused."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
-from matplotlib.patches import (
-    FancyBboxPatch,
-    PathPatch,
-    Rectangle,
-    Wedge,
-)
+from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle, Wedge
 from matplotlib.quiver import Quiver
 from pictures.alignment import BAND, bands, ribbons
 from pictures.arrows import arrows
-from pictures.beam_tree import WatchedBeams, beam_tree, lanes_of
+from pictures.beam_tree import WatchedBeams, beam_tree
 from pictures.blocks import blocks
 from pictures.broadcast import broadcast
 from pictures.dots import dots
@@ -32,11 +26,7 @@ from pictures.word_rows import word_rows
 from torch.testing import assert_close
 
 from gallery import stored_catches
-from tests.helpers.drawings import (
-    NEPALI,
-    letter_faults,
-    texts,
-)
+from tests.helpers.drawings import NEPALI, letter_faults, texts
 from tformer_lite import (
     FusedAttention,
     MultiHeadAttention,
@@ -282,19 +272,6 @@ def test_it_is_the_search_and_the_chances_are_the_models(text, width):
             total = node.before.total * chance
             assert node.total == pytest.approx(total, abs=1e-4)
     assert math.log(best.total) == pytest.approx(beams.total[0].item())
-
-
-@pytest.mark.parametrize("width", [2, 5])
-def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
-    nodes = watched("she ate.", width).nodes
-    steps = max(node.step for node in nodes)
-    lane = lanes_of(nodes, steps)
-    assert len({(node.step, lane[node]) for node in lane}) == len(lane)
-    for step in range(1, steps + 1):
-        here = [node for node in lane if node.step == step]
-        lines = sorted((lane[node.before], lane[node]) for node in here)
-        assert all(a[1] < b[1] for a, b in pairwise(lines))
-        assert all(start <= end for start, end in lines)
 
 
 # --- blocks and masks ----------------------------------------------------

@@ -16,14 +16,8 @@ from outputs import figure as in_page
 from PIL import Image
 
 from tests.helpers.colours import contrast, rgb
-from tests.helpers.drawings import (
-    ENGLISH,
-    NEPALI,
-    SCORES,
-)
-from tformer_lite import (
-    heatmap,
-)
+from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
+from tformer_lite import heatmap
 from tformer_lite.drawing.surface import picture
 from tformer_lite.drawing.surface.matrix import Matrix
 from tformer_lite.drawing.surface.page import Page

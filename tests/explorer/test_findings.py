@@ -100,22 +100,6 @@ def test_an_answer_that_comes_late_is_kept_for_its_own_bug(page):
     assert page.evaluate("asked") == ["norm_squared", "norm_over_time"]
 
 
-def test_a_sentence_and_all_that_follows_from_it_change_together(page):
-    plant(page, "no_positions")
-    state = """text => {
-        const part = name => document.querySelector(`[data-part=${name}]`);
-        part("sentence").value = text;
-        part("sentence").dispatchEvent(new Event("input"));
-        return [part("result").textContent, part("compared").textContent,
-            part("matrix").rows[2].cells[0].textContent];
-    }"""
-    for text, first in ("ram saw me.", "रामले"), ("hari saw me.", "हरिले"):
-        written, compared, row = page.evaluate(state, text)
-        assert first in written + compared
-        assert row.replace(" → ", " ") in written
-    assert "रामले" not in written + compared
-
-
 @pytest.mark.parametrize("lacking", NONE.values(), ids=NONE)
 def test_without_a_worker_the_page_finds_out_when_it_rests(browser, lacking):
     reader = new_reader(browser)

@@ -91,16 +91,6 @@ def test_no_name_stands_twice_and_none_is_a_participle(package):
     assert (twice, bad) == ({}, [])
 
 
-def test_participles_are_told_from_other_names():
-    found = "written = 1\ndef drawn(): ...\nclass Made: ...\nLIT: int = 2"
-    assert [n for n, x in names_in(found) if is_participle(n, x)] == (
-        ["written", "drawn", "Made", "LIT"]
-    )
-    fine = "def row_text(): ...\nclass TokenEmbedding: ...\ndef read(): ...\n"
-    fine += "@contextmanager\ndef evaluating(): ...\nred, king = 1, 2"
-    assert not any(is_participle(n, x) for n, x in names_in(fine))
-
-
 # --- tests -----------------------------------------------------------------
 
 FILES = sorted((ROOT / "tests").rglob("*.py"))
