@@ -164,7 +164,7 @@ def example_rows() -> list[dict]:
         "ours: all axes named, as text": lambda: str(
             trace(build=build, dims=DIMS)
         ),
-        "ours: the report of all checks": partial(report, model),
+        "ours: the report of all checks": partial(report, model, *ids),
     }
     return rows_in_turns(runs)
 

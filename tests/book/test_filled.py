@@ -4,6 +4,7 @@ the page of benchmarks, to which who speaks of speed links."""
 
 import json
 import re
+from pkgutil import resolve_name
 from unicodedata import normalize
 
 import grammar
@@ -13,7 +14,7 @@ import shapes
 from corpus_page import CORPUS_PAGE, TABLES, fill_tables, sounds
 from repository import addresses
 
-from benchmarks import measure, rounds
+from benchmarks import measure, recording, rounds
 from benchmarks.page import FIGURES, PAGE, PLACE, WRITERS, filled
 from tests.helpers.project import ROOT
 from tformer_lite import english_nepali, running_trace
@@ -170,3 +171,13 @@ def test_runs_take_turns_and_the_first_is_the_measure_of_all():
     assert "".join(done).startswith("abaabb")
     assert [row["rounds"] for row in rows] == [rounds.LEAST] * 2
     assert rows[0]["ratio"] == [1, 1, 1]
+
+
+@pytest.mark.full
+def test_each_job_has_its_function_and_the_running_example_is_measured(
+    monkeypatch,
+):
+    for job in measure.JOBS:
+        assert callable(resolve_name(f"benchmarks.{job.function}"))
+    monkeypatch.setattr(rounds, "MOST", 1)
+    assert len(recording.example_rows()) == 4
