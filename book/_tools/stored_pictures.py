@@ -18,7 +18,6 @@ from pictures.alignment import ribbons
 from pictures.poster import poster
 from PIL import Image
 from playwright.sync_api import sync_playwright
-from torch import Tensor
 
 from tformer_lite import Picture, running_example, running_trace, trained_trace
 
@@ -26,7 +25,7 @@ STATIC_FILES = ROOT / "book" / "_static"
 ENGLISH = "the hungry dog saw hari."
 NEPALI = "भोको कुकुरले हरिलाई देख्यो ।"
 FIRST_PAGE = STATIC_FILES / "alignment.svg"
-EMBLEM = STATIC_FILES / "emblem.svg"
+TITLE = "The trained translator's attention"
 POSTER = STATIC_FILES / "poster.pdf"
 DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
            ("poster", "thumbs")]  # fmt: skip
@@ -42,22 +41,15 @@ SCROLL = """heading => {
 }"""  # below what stays at the top of the screen
 
 
-def attention() -> tuple[Tensor, list[str], list[str]]:
-    """Give which English words the trained translator attends to while it
-    writes Nepali ones, the mean of the heads: (4, S), and the words."""
+def alignment() -> Picture:
+    """Draw which English words the trained translator attends to while it
+    writes Nepali ones, the mean of the heads, as ribbons."""
     record, pair = trained_trace(ENGLISH, NEPALI)
     # The place of [SOS] writes the first word; the full stop is left out.
     words = pair.tgt_words[0][1:5]
     weights = record.attention()[-1].weights[0].mean(0)[: len(words)]
-    return weights, words, pair.src_words[0]
-
-
-def alignment() -> Picture:
-    """Draw that as ribbons."""
-    weights, words, read = attention()
-    title = ["The trained translator's attention"]
-    names = {"rows": words, "columns": read}
-    return ribbons(weights, **names, row="हरिलाई", titles=title)
+    names = {"rows": words, "columns": pair.src_words[0], "row": "हरिलाई"}
+    return ribbons(weights, **names, titles=[TITLE])
 
 
 def figure_text() -> str:
@@ -66,26 +58,9 @@ def figure_text() -> str:
     return svg.replace("<svg ", '<svg class="figure" ', 1) + "\n"
 
 
-def emblem_text() -> str:
-    """Draw it once more as a matrix of squares, without a word or a number:
-    the emblem of the book."""
-    weights = attention()[0][:, 1:6]  # of words: no marks
-    rows, columns = weights.shape
-    squares = "".join(
-        f'<path d="M{10 * s} {10 * t}h9v9h-9z" opacity="{0.1 + share:.2f}"/>'
-        for t, row in enumerate(weights.tolist())
-        for s, share in enumerate(row)
-    )
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" fill="#c8641e" '
-        f'viewBox="0 0 {10 * columns - 1} {10 * rows - 1}">{squares}</svg>\n'
-    )
-
-
 def write_picture() -> None:
-    """Write the picture of the first page, and the emblem."""
+    """Write the picture of the first page."""
     FIRST_PAGE.write_text(figure_text(), "utf8")
-    EMBLEM.write_text(emblem_text(), "utf8")
 
 
 def draw_poster() -> Picture:
