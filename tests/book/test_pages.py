@@ -20,13 +20,9 @@ from tests.helpers.browser import (
     DESK,
     NO_BOOK,
     PAGES,
-    SITE,
     View,
     fonts_of,
-    listen,
-    new_reader,
     open_page,
-    served,
 )
 from tests.helpers.looking import (
     FAULTS,
@@ -203,24 +199,6 @@ def test_a_page_is_whole_on_paper(opened):
     page_faults = [*paper_faults(opened.page)]
     assert not page_faults, "\n\n".join([opened.page.url, *page_faults])
     opened.ready()
-
-
-@full
-def test_on_a_site_the_fonts_are_asked_for_at_once(browser):
-    reader = new_reader(browser)
-    reader.route("**/*", served)
-    view = View(reader.new_page())
-    listen(view)
-    view.page.goto(f"{SITE}/{CHAPTERS[1]}")
-    view.ready()
-    names = [url.rpartition("/")[2].partition("?")[0] for url in view.requests]
-    fonts = ["Eczar.woff2", "NotoSansDevanagari.woff2"]
-    assert [name for name in names if name.endswith("woff2")] == fonts
-    assert names.index(fonts[1]) < names.index("pydata-sphinx-theme.js")
-    assert view.problems == []
-    view.page.goto(f"{SITE}/404.html")
-    expect(view.page.locator("link[rel=preload]")).to_have_count(1)
-    reader.close()
 
 
 @each_chapter

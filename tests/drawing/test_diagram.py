@@ -19,13 +19,11 @@ from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
     FusedAttention,
-    MultiHeadAttention,
     PostBlock,
     PostCrossBlock,
     Stack,
     char_lm,
     join_heads,
-    rotate,
     running_trace,
     split_heads,
     trace,
@@ -223,13 +221,6 @@ def test_a_part_alone_is_drawn_with_what_it_has(part, inputs):
     assert not {"memory", "head", "ids"} & {*texts(picture.svg())}
     with pytest.raises(ValueError, match="this model has no head"):
         where(seen, "head")
-
-
-@pytest.mark.parametrize("more", [{}, {"n_kv_heads": 2, "place": rotate}])
-def test_an_attention_alone_has_its_stops_and_no_mask(more):
-    seen = trace(MultiHeadAttention(128, 4, **more), torch.randn(1, 5, 128))
-    assert {"scores", "softmax", "join"} <= stops(seen, "").keys() - {"mask"}
-    assert "mask" not in stops(seen, "")
 
 
 @pytest.mark.slow

@@ -150,14 +150,3 @@ def test_a_job_has_few_rights_ends_in_time_and_keeps_no_credentials(name):
     for step in job["steps"]:
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
-
-
-def test_the_four_workflows_are_started_as_the_readme_says():
-    starts = {name: flow[True] for name, flow in WORKFLOWS.items()}  # on:
-    assert set(starts) == {"tests", "pages", "nightly", "release"}
-    assert set(starts["tests"]) == {"push", "pull_request"}
-    assert starts["pages"]["push"] == {"branches": ["main"]}
-    assert starts["release"] == {"push": {"tags": ["v*"]}}
-    assert "schedule" in starts["nightly"]
-    reads = {"contents": "read"}
-    assert all(flow["permissions"] == reads for flow in WORKFLOWS.values())

@@ -222,18 +222,15 @@ def test_public_names_are_listed_documented_and_no_modules_name():
 
 
 @pytest.mark.slow
-def test_ruff_has_nothing_to_say():
-    said = run(ROOT, *PYTHON, "ruff", "check", "--no-cache", ".")
-    assert said.returncode == 0, said.stdout
-
-
-@pytest.mark.slow
-def test_the_code_is_laid_out_as_ruff_does():
-    said = run(ROOT, *PYTHON, "ruff", "format", "--check", "--no-cache", ".")
-    assert said.returncode == 0, f"{said.stdout}\n`make format` does it."
-
-
-@pytest.mark.slow
-def test_every_word_is_spelt_as_codespell_knows_it():
-    said = run(ROOT, *PYTHON, "codespell_lib")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ruff check --no-cache .",
+        "ruff format --check --no-cache .",
+        "codespell_lib",
+    ],
+)
+def test_linters_have_nothing_to_say(command):
+    """`make lint` says what, and `make format` lays code out."""
+    said = run(ROOT, *PYTHON, *command.split())
     assert said.returncode == 0, said.stdout
