@@ -169,8 +169,8 @@ _build/tools.done: benchmarks/requirements.txt .venv/all.done
 	@touch $@
 
 # About twelve minutes on one thread, on a machine that does nothing else;
-# QUICK=1 only tries everything out, NANOGPT=folder compares with a checkout
-# of nanoGPT, too. Tools that cannot be had are left out.
+# NANOGPT=folder compares with a checkout of nanoGPT, too. Tools that cannot
+# be had are left out.
 bench: _build/tools.done
 	@$(ONE) $(HERE):_build/tools/site-packages $(BIN)/python \
 	  -m benchmarks.measure
@@ -224,7 +224,7 @@ repository:
 	@$(MAKE) --no-print-directory book links
 
 version:
-	@"$(PYTHON)" book/_tools/version.py "$(VERSION)"
+	@"$(PYTHON)" book/_tools/repository.py "$(VERSION)"
 	@$(MAKE) --no-print-directory book links
 
 # TAG=v0.2.0 makes sure that this is the version.

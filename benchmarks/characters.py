@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.translators import FIVE, curves_of
+from benchmarks.translators import SEEDS, Results, by_seed, curves_of, learner
 from tformer_lite import (
     CharTokenizer,
     Config,
@@ -49,7 +49,9 @@ SIZES = Config(
     positions="learned",
     activation="gelu",
 )
-TOKENIZER = CharTokenizer(book_text())
+TEXT = book_text()
+TOKENIZER, SHORT = CharTokenizer(TEXT), CharTokenizer(TEXT[:LENGTH])
+SHORT_IDS = SHORT.encode(TEXT[:LENGTH])
 # A third of nanoGPT's steps: enough to tell better from worse.
 STEPS = Recipe(steps=700, batch_size=12, lr=1e-3, warmup=100, every=100)
 
@@ -64,47 +66,40 @@ UNDONE: dict[str, dict] = {
 }
 
 
-def source_002(
-    seed: int, patience: int
-) -> tuple[Trainer, tuple[Windows, Windows]]:
+def source_002(seed: int, patience: int) -> Trainer:
     """Train with source 002's settings, and keep the best weights."""
-    text = book_text()[:LENGTH]
-    tokenizer = CharTokenizer(text)
-    data, valid = split_text(tokenizer.encode(text), BLOCK)
+    data, valid = split_text(SHORT_IDS, BLOCK)
     recipe = with_options(Recipe(steps=1, patience=patience), AS_IN_SOURCE)
     epoch = math.ceil(len(data) / recipe.batch_size)
     recipe = replace(recipe, steps=EPOCHS * epoch, every=epoch, seed=seed)
-    torch.manual_seed(seed)
-    config = replace(char_lm, vocab_size=len(tokenizer), max_len=POSITIONS)
-    trainer = Trainer(DecoderOnly(config), recipe, (tokenizer,), BLOCK)
-    train(trainer, data, valid)
-    return trainer, split_text(tokenizer.encode(text), POSITIONS)
+    config = replace(char_lm, vocab_size=len(SHORT), max_len=POSITIONS)
+    return learner(partial(DecoderOnly, config), recipe, data, valid)
 
 
-def overfitting() -> dict:
+def overfitting() -> Results:
     """Train source 002's model on a short text until it knows it by heart."""
-    seeds = {}
-    for seed in FIVE:
-        trainer, _ = source_002(seed, EPOCHS)
-        seeds[str(seed)] = curves_of(trainer)
-        print(f"  seed {seed}:", seeds[str(seed)]["val_losses"], flush=True)
+    trainers = by_seed(lambda seed: source_002(seed, EPOCHS))
+    model = trainers[str(SEEDS[0])].model
     return {
-        "seeds": seeds,
+        "seeds": {seed: curves_of(x) for seed, x in trainers.items()},
         "characters": LENGTH,
-        "vocab_size": trainer.model.config.vocab_size,
-        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "vocab_size": model.config.vocab_size,
+        "parameters": sum(p.numel() for p in model.parameters()),
     }
 
 
-def positions() -> dict:
+def positions() -> Results:
     """Measure the loss of the best such models at each position."""
-    found: dict = {"block_size": BLOCK, "train": {}, "valid": {}}
-    for seed in FIVE:
-        trainer, parts = source_002(seed, patience=1)
-        for name, data in zip(("train", "valid"), parts, strict=True):
-            losses = by_position(trainer.best, data).tolist()
-            found[name][str(seed)] = [round(loss, 4) for loss in losses]
-    return found
+    models = by_seed(lambda seed: source_002(seed, patience=1).best)
+    parts = zip(("train", "valid"), split_text(SHORT_IDS, POSITIONS))
+    losses = {
+        name: {
+            seed: [round(x, 4) for x in by_position(model, data).tolist()]
+            for seed, model in models.items()
+        }
+        for name, data in parts
+    }
+    return {"block_size": BLOCK} | losses
 
 
 def by_position(model: DecoderOnly, data: Windows) -> Tensor:
@@ -167,7 +162,7 @@ def ours(config: Config, recipe: Recipe, **changes) -> Trainer:
         "block_size": config.max_len,
         "batch_size": recipe.batch_size,
     }
-    options = writer_for(len(book_text()) * 9 // 10, sizes | changes)
+    options = writer_for(len(TEXT) * 9 // 10, sizes | changes)
     model = DecoderOnly(with_options(config, options))
     return Trainer(model, with_options(recipe, options))
 
@@ -179,43 +174,39 @@ def ours_started_small(config: Config, recipe: Recipe) -> Trainer:
     return Trainer(trainer.model, trainer.recipe)
 
 
-def taught(make: Callable, seed: int) -> Trainer:
+def writer_from(make: Callable, seed: int) -> Trainer:
     """Train on nine tenths of the book's text, from a seed."""
-    ids = TOKENIZER.encode(book_text())
+    ids = TOKENIZER.encode(TEXT)
     cut = len(ids) * 9 // 10
-    data, valid = Windows(ids[:cut], 64), Pieces(ids[cut:], 64)
     torch.manual_seed(seed)
     config = replace(SIZES, vocab_size=len(TOKENIZER))
     trainer = make(config, replace(STEPS, seed=seed))
-    train(trainer, data, valid)
+    train(trainer, Windows(ids[:cut], 64), Pieces(ids[cut:], 64))
+    print(f"  seed {seed}: {trainer.val_losses[-1]:.4f}", flush=True)
     return trainer
 
 
-def written_by(make: Callable) -> dict:
-    """Train from five seeds: the validation losses in the end."""
-    found = {
-        str(seed): round(taught(make, seed).val_losses[-1], 4) for seed in FIVE
-    }
-    print(" ", found, flush=True)
-    return found
-
-
-def samples() -> dict:
+def samples() -> dict[str, str]:
     """What two models of those write after a few words, drawn by chance."""
-    found = {}
+    texts, seed = {}, SEEDS[0]
     for name, make in {"ours": ours, "nanoGPT's": nano}.items():
-        model = taught(make, FIVE[0]).model
-        draw = Sampler(0.8, generator=torch.Generator().manual_seed(FIVE[0]))
+        model = writer_from(make, seed).model
+        draw = Sampler(0.8, generator=torch.Generator().manual_seed(seed))
         ids = generate(model, TOKENIZER.encode("A model ")[None], 200, draw)
-        found[name] = TOKENIZER.decode(ids[0])
-    return found
+        texts[name] = TOKENIZER.decode(ids[0])
+    return texts
 
 
-def characters() -> dict:
+def characters() -> Results:
     """Train at nanoGPT's size for a CPU: in our way, with one choice of ours
     undone at a time, and in nanoGPT's way."""
     makers = {
         name: partial(ours, **changes) for name, changes in UNDONE.items()
     }
     makers |= {"small start, one table": ours_started_small, "nanoGPT's": nano}
-    return {name: written_by(make) for name, make in makers.items()}
+    return {
+        name: by_seed(
+            lambda seed, m=make: round(writer_from(m, seed).val_losses[-1], 4)
+        )
+        for name, make in makers.items()
+    }

@@ -3,20 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from benchmarks.translators import FIVE, RECIPE, figures, new_model, part
-from tformer_lite import (
-    EncoderDecoder,
-    MixtureOfExperts,
-    Trainer,
-    tiny_translator,
+from benchmarks.translators import (
+    RECIPE,
+    by_seed,
+    figures,
+    part,
+    translator_of,
 )
+from tformer_lite import MixtureOfExperts, Trainer, tiny_translator
 from tformer_lite.model.modes import evaluating
-from tformer_lite.training.batches import batches, loss_of
-from tformer_lite.training.trainer import set_rate
+from tformer_lite.training.batches import loss_of
 
 EXPERTS, ASKED = 4, 2  # in a layer, and by each position
 # How much an uneven router costs: not at all, or as Fedus et al. (2022) say.
@@ -52,26 +53,30 @@ def unevenness(scores: Tensor) -> Tensor:
     return EXPERTS * (shares(scores) * wanted).sum()
 
 
-def balanced(model: EncoderDecoder, seed: int, cost: float) -> None:
-    """Train a translator that pays for uneven routers as well."""
-    recipe, data = replace(RECIPE, seed=seed), part("train")
-    optimizer = Trainer(model, recipe).optimizer
-    with overheard(model.train()) as said:
-        for step, batch in zip(
-            range(1, recipe.steps + 1), batches(data, recipe)
-        ):
-            said.clear()
-            loss = loss_of(model, *batch, ignore_index=data.ignore)
-            loss = loss + cost * sum(map(unevenness, said))
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-            set_rate(optimizer, recipe.rate(step))
-            optimizer.step()
-    model.eval()
+class PricedTrainer(Trainer):
+    """Trains a model that pays for uneven routers as well."""
+
+    def __init__(self, model: nn.Module, recipe, cost: float):
+        super().__init__(model, recipe)
+        self.cost = cost
+
+    def learn(self, batch: tuple, ignore: int) -> None:
+        """Go one step downhill."""
+        with overheard(self.model) as said:
+            loss = loss_of(self.model, *batch, ignore_index=ignore)
+        loss = loss + self.cost * sum(map(unevenness, said))
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        self.step += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.recipe.rate(self.step)
+        self.optimizer.step()
+        self.loss = loss.item()
+        self.recent.append(self.loss)
 
 
-def work(model: EncoderDecoder) -> list[list[float]]:
+def work(model: nn.Module) -> list[list[float]]:
     """Part the work on the test among the experts of each layer."""
     (src, tgt), _ = part("test")[:]
     with evaluating(model), overheard(model) as said:
@@ -79,17 +84,15 @@ def work(model: EncoderDecoder) -> list[list[float]]:
     return [[round(x, 4) for x in shares(s).tolist()] for s in said]
 
 
-def experts() -> dict:
-    """Train translators with experts, with and without a price on uneven
-    work, from five seeds."""
+def priced(cost: float, seed: int) -> dict:
+    """Train a translator with experts: its work, and how well it does."""
     config = replace(tiny_translator, feed_forward="mixture")
-    found: dict[str, dict] = {}
-    for cost in COSTS:
-        found[f"{cost:g}"] = {}
-        for seed in FIVE:
-            model = new_model(config, seed)
-            balanced(model, seed, cost)
-            result = {"work": work(model)} | figures(model)
-            print(f"  cost {cost}:", result, flush=True)
-            found[f"{cost:g}"][str(seed)] = result
-    return found
+    kind = partial(PricedTrainer, cost=cost)
+    recipe = replace(RECIPE, seed=seed)
+    model = translator_of(config, recipe, kind=kind).model
+    return {"work": work(model)} | figures(model)
+
+
+def experts() -> dict:
+    """Train with and without a price on uneven work."""
+    return {f"{cost:g}": by_seed(partial(priced, cost)) for cost in COSTS}

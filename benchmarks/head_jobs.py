@@ -6,16 +6,16 @@ from copy import deepcopy
 from dataclasses import replace
 
 from benchmarks.translators import (
-    FIVE,
     RECIPE,
+    TESTED,
     TOKENIZERS,
-    new_model,
+    by_seed,
     part,
     rows_by_kind,
-    scores,
-    trainer_after,
+    shares_right,
+    translator_of,
 )
-from tformer_lite import EncoderDecoder, english_nepali, tiny_translator
+from tformer_lite import EncoderDecoder, tiny_translator
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.tokenizers import EOS
 
@@ -26,15 +26,15 @@ ATTENTIONS = "self_attention", "cross_attention"
 Jobs = dict[str, dict[str, int]]  # by kind of mistake, then by head
 
 
-def head_jobs() -> dict:
+def head_jobs() -> dict[str, Jobs]:
     """Train the translator from five seeds, silence each head of its decoder
     in turn, and count other verbs and other forms of the right one."""
-    found = {}
-    for seed in FIVE:
-        model = new_model(tiny_translator, seed)
-        trainer_after(model, replace(RECIPE, seed=seed))
-        found[str(seed)] = jobs_of(model)
-    return found
+
+    def jobs(seed: int) -> Jobs:
+        trainer = translator_of(tiny_translator, replace(RECIPE, seed=seed))
+        return jobs_of(trainer.model)
+
+    return by_seed(jobs)
 
 
 def jobs_of(model: EncoderDecoder) -> Jobs:
@@ -45,13 +45,13 @@ def jobs_of(model: EncoderDecoder) -> Jobs:
     for kind in ATTENTIONS:
         for head in range(model.config.n_heads):
             name, silent = f"{kind} {head}", silenced(model, kind, head)
-            found = Counter(verb_mistakes(silent))
-            wrong = 1 - scores(silent)["exact_match"]
-            jobs["wrong"][name] = round(wrong * len(english_nepali("test")))
+            counts = Counter(verb_mistakes(silent))
+            wrong = 1 - shares_right(silent)["exact_match"]
+            jobs["wrong"][name] = round(wrong * len(TESTED))
             jobs["another verb"][name] = sum(
-                found["another verb", of_four] for of_four in (True, False)
+                counts["another verb", of_four] for of_four in (True, False)
             )
-            jobs["another form"][name] = found["another form", True]
+            jobs["another form"][name] = counts["another form", True]
     return jobs
 
 
@@ -68,7 +68,7 @@ def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
     """Judge the verbs that a model predicts after the right words, in those
     sentences of the test part that say who did what to whom; and say whether
     it was one of the four."""
-    pairs, rows = english_nepali("test"), rows_by_kind()["roles"]
+    rows = rows_by_kind()["roles"]
     (src, tgt), labels = part("test")[rows]
     # The verb stands before a full stop or a question mark, and [EOS].
     place = (labels == EOS).int().argmax(1, keepdim=True) - 2
@@ -79,7 +79,7 @@ def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
         for ids in (labels, best)
     )
     stems = {verb[:3] for verb in verbs}
-    of_four = [bool(FOUR & {*pairs[row][1].split()}) for row in rows]
+    of_four = [bool(FOUR & {*TESTED[row][1].split()}) for row in rows]
     names = [mistake(*both, stems) for both in zip(words, verbs)]
     return [*zip(names, of_four)]
 

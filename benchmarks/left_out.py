@@ -19,17 +19,20 @@ from benchmarks.reasons import (
     READING,
     Asked,
     Lookups,
-    found,
     last_alone,
-    learner,
+    share_answered,
 )
 from benchmarks.translators import (
-    FIVE,
     RECIPE,
-    TOKENIZERS,
+    TESTED,
+    Build,
+    Results,
+    by_seed,
     curves_of,
+    learner,
     part,
     rows_by_kind,
+    write,
 )
 from gallery import bug, planted
 from tformer_lite import (
@@ -37,12 +40,12 @@ from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
     Recipe,
-    english_nepali,
+    Trainer,
     tiny_translator,
 )
 from tformer_lite.model.models import Block, CrossBlock, Head
 from tformer_lite.model.modes import evaluating
-from tformer_lite.text.tokenizers import SOS, UNK
+from tformer_lite.text.tokenizers import UNK
 
 
 class Nothing(nn.Module):
@@ -136,37 +139,25 @@ OF_BLOCK = (
 KINDS = {"roles": 10, "old": 5}
 
 
-def write(model: nn.Module, src: Tensor) -> list[str]:
-    """Translate (B, S), each time by the likeliest token, without a cache."""
-    tgt = torch.full_like(src[:, :1], SOS)
-    with evaluating(model):
-        while tgt.shape[1] < tiny_translator.max_len:
-            best = model(src, tgt)[:, -1:].argmax(-1)
-            tgt = torch.cat((tgt, best), 1)
-    return [TOKENIZERS[1].decode(row) for row in tgt]
+def translators(build: Build, recipe: Recipe) -> Results:
+    """Train on the corpus from five seeds: the share of test sentences that
+    is right, by kind and seed, and the first mistakes of the first: English,
+    the right Nepali, the written one."""
 
-
-def judged(written: list[str], kind: str) -> tuple[float, list[list[str]]]:
-    """The share of a kind of test sentences that is right, and the first
-    that are not: English, the right Nepali, the written one."""
-    pairs = english_nepali("test")
-    rows = [[*pairs[i], written[i]] for i in rows_by_kind()[kind]]
-    wrong = [row for row in rows if row[1] != row[2]]
-    return round(1 - len(wrong) / len(rows), 4), wrong[: KINDS[kind]]
-
-
-def translators(build: Callable[[], nn.Module], recipe: Recipe) -> dict:
-    """Train on the corpus from five seeds: the shares, by kind and seed, and
-    the mistakes of the first."""
-    shares: dict[str, dict[str, float]] = {kind: {} for kind in KINDS}
-    mistakes: dict[str, list] = {}
-    for seed in FIVE:
+    def texts(seed: int) -> list[str]:
         trainer = learner(build, replace(recipe, seed=seed), part("train"))
-        written = write(trainer.model, part("test").src)
-        for kind in KINDS:
-            shares[kind][str(seed)], wrong = judged(written, kind)
-            mistakes.setdefault(kind, wrong)
-    print("  ", shares, flush=True)
+        return write(trainer.model, part("test").src)
+
+    written, shares, mistakes = by_seed(texts), {}, {}
+    for kind, rows in rows_by_kind().items():
+        wrong = {
+            seed: [(*TESTED[i], x[i]) for i in rows if x[i] != TESTED[i][1]]
+            for seed, x in written.items()
+        }
+        shares[kind] = {
+            seed: round(1 - len(x) / len(rows), 4) for seed, x in wrong.items()
+        }
+        mistakes[kind] = next(iter(wrong.values()))[: KINDS[kind]]
     return {"shares": shares, "mistakes": mistakes}
 
 
@@ -221,8 +212,11 @@ class Task(NamedTuple):
         """Train from five seeds, without a part: models by their seeds."""
         build = partial(self.model, replace(self.config, **LEFT_OUT[name]))
         data = self.rows(self.recipe.steps * self.recipe.batch_size, 0)
-        recipes = (replace(self.recipe, seed=seed) for seed in FIVE)
-        return {str(r.seed): learner(build, r, data).model for r in recipes}
+        return by_seed(
+            lambda seed: (
+                learner(build, replace(self.recipe, seed=seed), data).model
+            )
+        )
 
     def others(self) -> Asked:
         """Make rows that were not learned from."""
@@ -231,9 +225,9 @@ class Task(NamedTuple):
     def shares(self, models: dict[str, nn.Module]) -> dict[str, float]:
         """The share of others that each model has right."""
         others = self.others()
-        found_by = {s: round(found(m, others), 4) for s, m in models.items()}
-        print("  ", found_by, flush=True)
-        return found_by
+        return {
+            s: share_answered(model, others) for s, model in models.items()
+        }
 
 
 TASKS = {
@@ -303,30 +297,23 @@ def heads_of(models: dict[str, nn.Module], ids: Tensor) -> dict:
     """What the heads of trained models score, and in whose favour."""
     return {
         "slopes": {seed: slopes(model, ids) for seed, model in models.items()},
-        "mean scores": mean_scores(models[str(FIVE[0])], ids),
+        "mean scores": mean_scores(next(iter(models.values())), ids),
     }
 
 
-def with_line(file: str, right: str, wrong: str) -> Callable[[], nn.Module]:
+def validated(build: Build, seed: int) -> Trainer:
+    """Train on the corpus, and validate on the way."""
+    recipe = replace(RECIPE, seed=seed, every=50)
+    return learner(build, recipe, part("train"), part("valid"))
+
+
+def with_line(file: str, right: str, wrong: str) -> Build:
     """Give what builds a new translator with one line of its code changed."""
     models = planted(file, right, wrong).models
     return partial(models.EncoderDecoder, tiny_translator)
 
 
-def validated(build: Callable[[], nn.Module], count: int) -> dict:
-    """Train on the corpus from some seeds, and validate on the way."""
-    return {
-        str(seed): learner(
-            build,
-            replace(RECIPE, seed=seed, every=50),
-            part("train"),
-            part("valid"),
-        )
-        for seed in FIVE[:count]
-    }
-
-
-def blind() -> dict:
+def blind() -> Results:
     """Train decoders that see the source, that see nothing in its place, and
     that see their own words there: what do they pay?"""
     deaf = replace(tiny_translator, cross_attention=Nothing)
@@ -337,25 +324,30 @@ def blind() -> dict:
         "own words": with_line(own.file, own.right, own.wrong),
     }
     return {
-        name: {x: curves_of(one) for x, one in validated(build, 5).items()}
+        name: by_seed(lambda seed, b=build: curves_of(validated(b, seed)))
         for name, build in ways.items()
     }
 
 
-def faulty() -> dict:
-    """Train with each of chapter 18's silent faults: the loss, and how many
-    test sentences are right."""
-    wanted, found = [nepali for _, nepali in english_nepali("test")], {}
-    for name, lines in SILENT.items():
-        found[name] = {}
-        for seed, one in validated(with_line("attention", *lines), 3).items():
-            written = write(one.model, part("test").src)
-            found[name][seed] = {
-                "val_loss": round(one.val_losses[-1], 4),
-                "right": sum(map(str.__eq__, written, wanted)),
-            }
-        print(" ", name, found[name], flush=True)
-    return found
+def score_of_faulty(build: Build, seed: int) -> Results:
+    """Train, and say its loss and how many test sentences are right."""
+    trainer = validated(build, seed)
+    written = write(trainer.model, part("test").src)
+    pairs = zip(written, TESTED)
+    return {
+        "val_loss": round(trainer.val_losses[-1], 4),
+        "right": sum(text == nepali for text, (_, nepali) in pairs),
+    }
+
+
+def faulty() -> Results:
+    """Train with each of chapter 18's silent faults, from three seeds."""
+    return {
+        name: by_seed(
+            partial(score_of_faulty, with_line("attention", *lines)), 3
+        )
+        for name, lines in SILENT.items()
+    }
 
 
 def left_out() -> dict:

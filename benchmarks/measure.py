@@ -2,37 +2,33 @@
 
 make bench                   # about twelve minutes on one thread
 NANOGPT=folder make bench    # with a checkout of nanoGPT to compare with
-QUICK=1 make bench           # a minute or two, only to see that all works
 
-Writes book/benchmarks.json, and book/benchmarks.md from it, after each
-measurement. What fails has its reason in place of its figures.
+Each measurement has a process of its own, in which no tool changes what is
+measured after it. Writes book/benchmarks.json, and book/benchmarks.md from
+it, after each. A tool that fails is left out.
 """
 
 import json
 import os
 import platform
+import subprocess
+import sys
 import time
+import warnings
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
+
+import torch
 
 import tformer_lite
 from benchmarks import page
-from benchmarks.alone import alone
-from benchmarks.caching import LENGTHS
-from benchmarks.models import MODELS
-from benchmarks.rounds import TRYING
-from benchmarks.tools import TOOLS
+from benchmarks.recording import MODELS, TOOLS
 
-PACKAGES = (
-    "torch",
-    "torchlens",
-    "torchinfo",
-    "TorchSnooper",
-    "PySnooper",
-    "setuptools",
-)
+PATIENCE = 900  # seconds
+PACKAGES = "torch torchlens torchinfo TorchSnooper PySnooper setuptools"
 
 
 class Job(NamedTuple):
@@ -42,12 +38,7 @@ class Job(NamedTuple):
     section: str
     what: str
     function: str
-    given: tuple = ()
-
-    @property
-    def label(self) -> str:
-        """Name what is measured, for who waits and where it fails."""
-        return ", ".join([self.what, *self.given[1:]])
+    given: tuple[str, ...] = ()
 
 
 JOBS = (
@@ -56,43 +47,55 @@ JOBS = (
         for model in MODELS
         for tool in TOOLS
     ),
-    Job("checking", "the running example", "checking:example_rows"),
-    Job("checking", "all bugs of the gallery", "checking:gallery_rows"),
+    Job("checking", "the running example", "recording:example_rows"),
+    Job("checking", "all bugs of the gallery", "recording:gallery_rows"),
     Job("attention", "attention, a step", "training:attention_rows"),
-    Job("attention", "nanoGPT, a step", "training:nanogpt_rows"),
+    *(
+        Job("attention", "nanoGPT, a step", "training:nanogpt_rows", (folder,))
+        for folder in filter(None, [os.environ.get("NANOGPT")])
+    ),
     Job("attention", "two recipes, a step", "training:recipe_rows"),
     Job("attention", "a page by heart, a step", "training:small_rows"),
     Job("translator", "the whole training", "training:translator_rows"),
     *(
-        Job("cache", f"{n} new tokens", "caching:writing_rows", (n,))
-        for n in LENGTHS
+        Job("cache", f"{n} new tokens", "training:writing_rows", (n,))
+        for n in ("64", "128", "256", "512")
     ),
 )
 
 
 def rows_of(job: Job) -> list[dict]:
-    """Measure in a fresh process; a failure gives a row that says why."""
+    """Measure in a fresh process; no row where it fails, or does not end."""
+    words = [sys.executable, "-m", "benchmarks.measure", job.function]
+    streams = {"stdout": subprocess.PIPE, "text": True, "timeout": PATIENCE}
     try:
-        return alone(f"benchmarks.{job.function}", *job.given)
-    except RuntimeError as error:
-        problem = str(error).replace(f"{Path.cwd()}/", "")
-        return [{"name": job.label, "problem": f"fails: {problem}"}]
+        done = subprocess.run([*words, *job.given], check=True, **streams)
+    except subprocess.SubprocessError as error:
+        print(f"  left out: {error}", flush=True)
+        return []
+    return json.loads(done.stdout.split("\n")[-2])
+
+
+def measure_here(function: str, *given: str) -> None:
+    """Measure on one thread, without gradients or warnings, and print."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    with torch.no_grad():
+        print(json.dumps(resolve_name(f"benchmarks.{function}")(*given)))
 
 
 def circumstances() -> dict:
     """Say when, where and with what is measured."""
+    installed = {package.name: package.version for package in distributions()}
+    versions = {x: installed.get(x, "not installed") for x in PACKAGES.split()}
+    ours = {"tformer_lite": tformer_lite.__version__}
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "processor": processor(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.machine()}",
-        "trial": TRYING,
-        "versions": {
-            "Python": platform.python_version(),
-            "tformer_lite": tformer_lite.__version__,
-        }
-        | {name: version_of(name) for name in PACKAGES},
+        "versions": {"Python": platform.python_version()} | ours | versions,
     }
 
 
@@ -105,35 +108,19 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def version_of(package: str) -> str:
-    """Give the version of a package, if it is installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
 def main() -> None:
     """Do all jobs, and store and show what is known after each."""
     figures: dict = {"made": circumstances()}
     start = time.monotonic()
     for i, job in enumerate(JOBS, 1):
-        print(f"{i}/{len(JOBS)} {job.section}: {job.label}", flush=True)
-        rows = rows_of(job)
+        print(f"{i}/{len(JOBS)} {job.what}", *job.given[1:], flush=True)
         groups = figures.setdefault(job.section, {})
-        groups.setdefault(job.what, []).extend(rows)
-        for problem in (r["problem"] for r in rows if "problem" in r):
-            print(f"  {problem}", flush=True)
+        groups.setdefault(job.what, []).extend(rows_of(job))
         figures["made"]["minutes"] = round((time.monotonic() - start) / 60, 1)
-        store(figures)
-
-
-def store(figures: dict) -> None:
-    """Write the figures, and the page from them."""
-    text = json.dumps(figures, indent=1, ensure_ascii=False)
-    page.FIGURES.write_text(text + "\n", "utf8", newline="\n")
-    page.main()
+        text = json.dumps(figures, indent=1, ensure_ascii=False)
+        page.FIGURES.write_text(text + "\n", "utf8", newline="\n")
+        page.main()
 
 
 if __name__ == "__main__":
-    main()
+    measure_here(*sys.argv[1:]) if sys.argv[1:] else main()

@@ -9,17 +9,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.tools import TOOLS
+from benchmarks.recording import TOOLS
 
 BOOK = Path(__file__).parents[1] / "book"
 PAGE, FIGURES = BOOK / "benchmarks.md", BOOK / "benchmarks.json"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
-TRIAL = """
-```{warning}
-These figures are of a trial with tiny budgets (`QUICK=1 make bench`), which
-only shows that everything runs. Do not read anything into them.
-```
-"""
 
 
 def filled(page: str, figures: dict) -> str:
@@ -44,29 +38,22 @@ def table_of(name: str, figures: dict) -> str:
 
 def table(head: list[str], body: Iterable[Iterable[str]]) -> str:
     """Write rows under a head."""
-    made = [head, ["---"] * len(head), *body]
-    return "".join(f"| {' | '.join(row)} |\n" for row in made)
+    rows = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def comparison(rows: list[dict]) -> str:
     """Write what took turns: time, ratio to the first, and what else is
     known of all."""
-    good = [row for row in rows if "problem" not in row]
-    kinds = [kind for kind in COLUMNS if any(kind in row for row in good)]
-    kinds = kinds or ["seconds"]
-    if len(good) < 2 and "ratio" in kinds:
+    kinds = [kind for kind in COLUMNS if kind in rows[0]]
+    if len(rows) < 2:
         kinds.remove("ratio")
     titles = [COLUMNS[kind][0].format(rows[0]["name"]) for kind in kinds]
-    body = [[row["name"], *cells(row, kinds)] for row in rows]
+    body = [
+        [row["name"], *(COLUMNS[kind][1](row[kind]) for kind in kinds)]
+        for row in rows
+    ]
     return table(["what", *titles], body)
-
-
-def cells(row: dict, kinds: list[str]) -> list[str]:
-    """Write the figures of a row; or why there are none, in the first."""
-    if "problem" in row:
-        why = re.sub(r"[|<>`*_{}]", " ", row["problem"])
-        return [why, *[""] * (len(kinds) - 1)]
-    return [COLUMNS[k][1](row[k]) if k in row else "" for k in kinds]
 
 
 def spread(values: list[float]) -> str:
@@ -100,17 +87,16 @@ COLUMNS = {
 
 def made(figures: dict) -> str:
     """Write when, where and with what was measured."""
-    found = figures["made"]
-    versions = ", ".join(f"{n} {v}" for n, v in found["versions"].items())
+    run = figures["made"]
+    versions = ", ".join(f"{n} {v}" for n, v in run["versions"].items())
     body = [
-        ["processor", f"{found['processor']}, one of {found['cores']} cores"],
-        ["system", found["system"]],
-        ["other work before, as load", f"{found['load']:.2f}"],
-        ["the whole run took", f"{found['minutes']:.0f} minutes"],
+        ["processor", f"{run['processor']}, one of {run['cores']} cores"],
+        ["system", run["system"]],
+        ["other work before, as load", f"{run['load']:.2f}"],
+        ["the whole run took", f"{run['minutes']:.0f} minutes"],
         ["versions", versions],
     ]
-    warning = TRIAL.lstrip() + "\n" if found["trial"] else ""
-    return warning + table(["measured on", found["date"]], body)
+    return table(["measured on", run["date"]], body)
 
 
 def given(_figures: dict) -> str:
@@ -121,11 +107,14 @@ def given(_figures: dict) -> str:
 
 def slower(figures: dict) -> str:
     """List each comparison in which something else takes less time."""
-    found = []
-    for section in figures.values():
-        for what, rows in section.items():
-            found += behind(what, rows) if isinstance(rows, list) else []
-    return "".join(f"- {line}\n" for line in found) or "Nowhere, here.\n"
+    lines = [
+        line
+        for section in figures.values()
+        for what, rows in section.items()
+        if isinstance(rows, list)
+        for line in behind(what, rows)
+    ]
+    return "".join(f"- {line}\n" for line in lines) or "Nowhere, here.\n"
 
 
 def behind(what: str, rows: list[dict]) -> list[str]:

@@ -1,22 +1,18 @@
-"""Why a Transformer is as it is: what comes of it with less of something.
+"""Why a Transformer is as it is: what comes of it with less of something."""
 
-Everything is done from several seeds: a training from one says little.
-"""
-
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.translators import (
-    FIVE,
     RECIPE,
-    figures,
-    new_model,
-    trainer_after,
+    SEEDS,
+    Results,
+    by_seed,
+    learner,
+    scores_of,
 )
 from tformer_lite import (
     Checkpoint,
@@ -26,11 +22,9 @@ from tformer_lite import (
     Trainer,
     save_checkpoint,
     tiny_translator,
-    train,
 )
 from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.model.modes import evaluating
-from tformer_lite.training.batches import Data
 
 # A third of the translator's training: enough to tell better from worse.
 THIRD = replace(RECIPE, steps=430)
@@ -105,39 +99,26 @@ class Lookups(Asked):
         super().__init__(x, last_alone(x, order.gather(1, asked + 1)))
 
 
-def found(model: nn.Module, data: Asked) -> float:
+def share_answered(model: nn.Module, data: Asked) -> float:
     """The share of rows in which a model answers all that is asked."""
     with evaluating(model):
         right = model(data.x).argmax(-1) == data.y
     right |= data.y == data.ignore
-    return right.all(1).double().mean().item()
+    return round(right.all(1).double().mean().item(), 4)
 
 
-def learner(
-    build: Callable[[], nn.Module],
-    recipe: Recipe,
-    data: Data,
-    others: Data | None = None,
-) -> Trainer:
-    """Build a model from a recipe's seed, and train it to answer."""
-    torch.manual_seed(recipe.seed)
-    trainer = Trainer(build(), recipe)
-    train(trainer, data, others)
-    return trainer
-
-
-def reading(config: Config, seed: int, others: Lookups) -> Trainer:
+def reading(config: Config, seed: int) -> Trainer:
     """Train a model to look things up, from a seed."""
-    build, recipe = partial(DecoderOnly, config), replace(READING, seed=seed)
-    return learner(build, recipe, Lookups(40_000, seed=0), others)
+    recipe = replace(READING, seed=seed)
+    data = Lookups(40_000, seed=0), Lookups(1_000, seed=1)
+    return learner(partial(DecoderOnly, config), recipe, *data)
 
 
 def keep_lookup() -> None:
     """Train what ships: narrow, with one head in each of two blocks, which is
     easy to look into; in half precision, so that the file is small."""
     config = replace(READER, n_layers=2, n_heads=1, d_model=24, d_ff=32)
-    trainer = reading(config, FIVE[0], Lookups(1_000, seed=1))
-    model = cast(DecoderOnly, trainer.model).half()
+    model = reading(config, SEEDS[0]).model.half()
     save_checkpoint(Checkpoint(model), STORED_FILES / "lookup.pt")
 
 
@@ -145,37 +126,41 @@ def blocks() -> dict:
     """Look something up in two steps, with one, two and three blocks."""
     others, results = Lookups(1_000, seed=1), dict[str, dict]()
     for n_layers in 1, 2, 3:
-        config, shares = replace(READER, n_layers=n_layers), {}
-        for seed in FIVE:
-            trainer = reading(config, seed, others)
-            shares[str(seed)] = round(found(trainer.model, others), 4)
-        print(f"  {n_layers} blocks:", shares, flush=True)
+        print(f"  {n_layers} blocks", flush=True)
+        trainers = by_seed(
+            partial(reading, replace(READER, n_layers=n_layers))
+        )
+        *_, last = trainers.values()
         results[str(n_layers)] = {
-            "seeds": shares,
-            "val_losses": [round(loss, 4) for loss in trainer.val_losses],
+            "seeds": {
+                seed: share_answered(trainer.model, others)
+                for seed, trainer in trainers.items()
+            },
+            "val_losses": [round(loss, 4) for loss in last.val_losses],
         }
     keep_lookup()
     return results | {"every": READING.every}
 
 
-def trained(choices: dict, recipe: Recipe = THIRD) -> dict:
-    """Train the translator with some choices from five seeds."""
-    config, results = replace(tiny_translator, **choices), {}
-    for seed in FIVE:
-        model = new_model(config, seed)
-        trainer_after(model, replace(recipe, seed=seed))
-        results[str(seed)] = figures(model)["exact_match"]
-    return results
+def shares_with(choices: dict, recipe: Recipe) -> Results:
+    """Train the translator with some choices: the share of test sentences
+    that come out right from each seed."""
+    config = replace(tiny_translator, **choices)
+    runs = by_seed(partial(scores_of, config, recipe))
+    return {seed: run["exact_match"] for seed, run in runs.items()}
 
 
 def hidden() -> dict:
     """Train the translator with feed-forward layers of several widths."""
     widths = 1, 6, 12, 24, 48, 96
-    return {str(width): trained({"d_ff": width}) for width in widths}
+    return {
+        str(width): shares_with({"d_ff": width}, THIRD) for width in widths
+    }
 
 
 def variants() -> dict:
     """Train the translator with what came after 2017, part by part."""
     return {
-        name: trained(choices, RECIPE) for name, choices in VARIANTS.items()
+        name: shares_with(choices, RECIPE)
+        for name, choices in VARIANTS.items()
     }

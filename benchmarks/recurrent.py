@@ -81,20 +81,6 @@ def parameters(kinds: Networks, config: Config) -> dict[str, int]:
     }
 
 
-def steps() -> dict:
-    """Count what has to wait for what is before it, in a whole sentence:
-    cells, one for each word, or blocks. Its start need not be written."""
-    read, blocks = tiny_translator.max_len, tiny_translator.n_layers
-    written = read - 1
-    return {
-        "recurrent": {"learning": 2 * read, "writing": read + written},
-        "Transformer": {
-            "learning": 2 * blocks,
-            "writing": (1 + written) * blocks,
-        },
-    }
-
-
 def looking_up(listed: int) -> dict:
     """Look up in lists of all words but one, with either network."""
     words, blocks = listed + 1, TASKS["look-up"]
@@ -121,13 +107,11 @@ def translating(name: str, rate: float) -> dict:
 
 def recurrent() -> dict:
     """Train recurrent networks and Transformers, from five seeds each."""
-    runs = {f"{rate:g}": translating("recurrent", rate) for rate in RATES}
-    old = {rate: sum(r["shares"]["old"].values()) for rate, r in runs.items()}
     return {
-        "rates": runs,
-        "best rate": max(old, key=old.__getitem__),
+        "rates": {
+            f"{rate:g}": translating("recurrent", rate) for rate in RATES
+        },
         "Transformer": translating("Transformer", RECIPE.lr),
         "parameters": parameters(TRANSLATORS, tiny_translator),
-        "steps": steps(),
         "look-up": {str(listed): looking_up(listed) for listed in LISTS},
     }

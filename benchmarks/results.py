@@ -12,67 +12,46 @@ import sys
 
 import torch
 
-from benchmarks.characters import (
+from benchmarks import (
     characters,
-    overfitting,
-    positions,
-    samples,
-)
-from benchmarks.experts import experts
-from benchmarks.head_jobs import head_jobs
-from benchmarks.left_out import blind, faulty, left_out
-from benchmarks.reasons import blocks, hidden, variants
-from benchmarks.recurrent import recurrent
-from benchmarks.translators import (
-    learning,
-    schedules,
-    starts,
-    translator,
-    undecayed,
+    experts,
+    head_jobs,
+    left_out,
+    reasons,
+    recurrent,
+    translators,
 )
 from tformer_lite.example.shipped import STORED_FILES
 
+MODULES = {
+    translators: "translator undecayed learning starts schedules",
+    characters: "overfitting positions characters samples",
+    reasons: "blocks hidden variants",
+    head_jobs: "head_jobs",
+    left_out: "left_out blind faulty",
+    experts: "experts",
+    recurrent: "recurrent",
+}
 RUNS = {
-    run.__name__: run
-    for run in (
-        translator,
-        undecayed,
-        learning,
-        starts,
-        schedules,
-        overfitting,
-        positions,
-        characters,
-        samples,
-        blocks,
-        hidden,
-        head_jobs,
-        variants,
-        left_out,
-        blind,
-        faulty,
-        experts,
-        recurrent,
-    )
+    name: getattr(module, name)
+    for module, names in MODULES.items()
+    for name in names.split()
 }
 
 
-def store(name: str, found: dict) -> None:
-    """Put the results of one run among those of the others."""
-    file = STORED_FILES / "results.json"
-    results = json.loads(file.read_text("utf8")) if file.exists() else {}
-    results[name] = found
-    text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False)
-    file.write_text(text + "\n", "utf8", newline="\n")
-
-
 def main(names: list[str]) -> None:
-    """Do the runs of these names, or all."""
+    """Do the runs of these names, or all, and put what each finds among the
+    results of the others."""
     torch.set_num_threads(1)
-    STORED_FILES.mkdir(exist_ok=True)
+    file = STORED_FILES / "results.json"
     for name in names or RUNS:
         print(f"{name}: {RUNS[name].__doc__}", flush=True)
-        store(name, RUNS[name]())
+        result = RUNS[name]()
+        results = json.loads(file.read_text("utf8")) | {name: result}
+        text = json.dumps(
+            results, indent=1, sort_keys=True, ensure_ascii=False
+        )
+        file.write_text(text + "\n", "utf8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,12 @@ All that is timed is timed here, in CPU time: on one thread and an idle
 machine that is what a clock shows, and a busy neighbour adds little to it.
 """
 
-import os
 import time
 from collections.abc import Callable
 from statistics import median
 
-# To see in a minute that everything works: the figures mean nothing then.
-TRYING = bool(os.environ.get("QUICK"))
-BUDGET = 0.2 if TRYING else 7  # seconds for a comparison
-LEAST, MOST = 2 if TRYING else 5, 300  # rounds
+BUDGET = 7  # seconds for a comparison
+LEAST, MOST = 5, 300  # rounds
 LONG = 0.1  # seconds in which the processor's caches are warm again
 
 
@@ -20,26 +17,20 @@ def rows_in_turns(
     runs: dict[str, Callable], budget: float = BUDGET
 ) -> list[dict]:
     """Time named runs that take turns, and give a row for each. A first
-    time, in which much is still set up, does not count."""
-    for run in runs.values():
-        run()
-    rounds = in_turns(list(runs.values()), budget)
-    firsts = [seconds[0] for seconds in rounds]
-    return [row(n, s, firsts) for n, s in zip(runs, zip(*rounds))]
-
-
-def in_turns(runs: list[Callable], budget: float) -> list[list[float]]:
-    """Give the seconds of each run, for each round.
+    time, in which much is still set up, does not count.
 
     There are rounds until `budget` seconds have passed, but at least `LEAST`
     and at most `MOST`.
     """
+    for run in runs.values():
+        run()
     rounds, start = [], time.monotonic()
     while len(rounds) < MOST:
-        rounds.append([seconds_warm(run) for run in runs])
+        rounds.append([seconds_warm(run) for run in runs.values()])
         if time.monotonic() - start > budget and len(rounds) >= LEAST:
             break
-    return rounds
+    firsts = [seconds[0] for seconds in rounds]
+    return [row(n, s, firsts) for n, s in zip(runs, zip(*rounds))]
 
 
 def seconds_warm(run: Callable) -> float:

@@ -1,10 +1,6 @@
-"""What a step of training costs, and what a translation costs.
+"""What a step of training costs, a translation, and writing with a cache."""
 
-NANOGPT, in the environment, is the folder of a checkout of nanoGPT: its code
-is not part of this project.
-"""
-
-import os
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,24 +8,22 @@ from pathlib import Path
 from runpy import run_path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.attentions import FilledIn, OneCall, WrittenOut
 from benchmarks.characters import SIZES, STEPS, nano, ours
-from benchmarks.rounds import TRYING, row, rows_in_turns, seconds_of, spread
-from benchmarks.translators import (
-    RECIPE,
-    SEEDS,
-    UNDECAYED,
-    new_model,
-    part,
-    scores,
-)
+from benchmarks.rounds import row, rows_in_turns, seconds_of, spread
+from benchmarks.translators import RECIPE, SEEDS, UNDECAYED, part, shares_right
 from tformer_lite import (
     DecoderOnly,
+    EncoderDecoder,
+    MultiHeadAttention,
     Recipe,
     Trainer,
     char_lm,
+    generate,
+    join_heads,
+    softmax,
     tiny_translator,
     train,
 )
@@ -42,10 +36,50 @@ RECIPES = {
 }
 
 
-def learner(trainer: Trainer, b: int = B, t: int = T) -> Callable:
-    """Give a step of a character model's training, from batch to update."""
+class OneCall(MultiHeadAttention):
+    """Causal self-attention whose arithmetic is one call of PyTorch's."""
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Let x attend to itself: (B, T, C) -> (B, T, C)."""
+        q, k, v = self.project(x)
+        heads = scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.output(join_heads(heads))
+
+
+class FilledIn(MultiHeadAttention):
+    """Self-attention that fills −∞ in where the mask hides a score, instead
+    of adding it."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Let x attend to itself: (B, T, C) -> (B, T, C)."""
+        q, k, v = self.project(x)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        any_key = mask.any(-1, keepdim=True)
+        scores = scores.masked_fill(~mask & any_key, -math.inf)
+        weights = torch.softmax(scores, dim=-1) * any_key
+        return self.output(join_heads(weights @ v))
+
+
+class WrittenOut(MultiHeadAttention):
+    """Self-attention with the softmax that chapter 8 derives."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Let x attend to itself: (B, T, C) -> (B, T, C)."""
+        q, k, v = self.project(x)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores + torch.where(mask, 0.0, -math.inf)
+        return self.output(join_heads(softmax(scores) @ v))
+
+
+def learning_rows(trainers: dict[str, Trainer], b: int = B, t: int = T):
+    """Let character models take turns with steps of training, each from
+    batch to update."""
     x, y = torch.randint(V, (2, b, t))
-    return partial(trainer.learn, ((x,), y), -100)
+    with torch.enable_grad():
+        return rows_in_turns({
+            name: partial(trainer.learn, ((x,), y), -100)
+            for name, trainer in trainers.items()
+        })  # fmt: skip
 
 
 def attention_rows() -> list[dict]:
@@ -56,48 +90,52 @@ def attention_rows() -> list[dict]:
         "the same, hidden scores filled in": FilledIn,
         "the same, softmax written out": WrittenOut,
     }
-    trainers = {
+    return learning_rows({
         name: nano(replace(CHARACTERS, attention=kind), STEPS)
         for name, kind in kinds.items()
-    }
-    with torch.enable_grad():
-        return rows_in_turns({n: learner(t) for n, t in trainers.items()})
+    })  # fmt: skip
 
 
 def recipe_rows() -> list[dict]:
     """Let the character model learn in nanoGPT's way, and in ours."""
-    makers = {
-        "the book's code, nanoGPT's recipe": nano,
-        "ours: rotary positions, dropout": ours,
-    }
-    runs = {n: learner(make(CHARACTERS, STEPS)) for n, make in makers.items()}
-    with torch.enable_grad():
-        return rows_in_turns(runs)
+    return learning_rows(
+        {
+            "the book's code, nanoGPT's recipe": nano(CHARACTERS, STEPS),
+            "ours: rotary positions, dropout": ours(CHARACTERS, STEPS),
+        }
+    )
 
 
-def nanogpt_rows() -> list[dict]:
-    """Let nanoGPT's own model and optimizer take turns with ours, which do
-    the same; without a checkout of it, say so."""
-    name, folder = "nanoGPT's own code", os.environ.get("NANOGPT")
-    if not folder:
-        why = "left out: NANOGPT=folder make bench measures a checkout of it"
-        return [{"name": name, "problem": why}]
+def small_rows() -> list[dict]:
+    """Let the small model of chapter 17's page by heart learn."""
+    sizes = {"d_model": 64, "d_ff": 128, "dropout": 0.0}
+    model = DecoderOnly(replace(char_lm, vocab_size=V, **sizes))
+    return learning_rows(
+        {"ours: a step": Trainer(model, Recipe(steps=250))}, 16, 32
+    )
+
+
+def nanogpt_rows(folder: str) -> list[dict]:
+    """Let the model and the optimizer of a checkout of nanoGPT, which is not
+    part of this project, take turns with ours, which do the same."""
+    (x,), y = batch = torch.randint(V, (1, B, T)), torch.randint(V, (B, T))
+    code = run_path(str(Path(folder, "model.py")))
+    trainer = nano(CHARACTERS, STEPS)
     runs = {
-        name: nanogpt_step(run_path(str(Path(folder, "model.py")))),
-        "ours: the same, step by step": learner(nano(CHARACTERS, STEPS)),
+        "nanoGPT's own code": nanogpt_step(code, x, y),
+        "ours: the same, step by step": partial(trainer.learn, batch, -100),
     }
     with torch.enable_grad():
         return rows_in_turns(runs)
 
 
-def nanogpt_step(code: dict) -> Callable:
+def nanogpt_step(code: dict, x: Tensor, y: Tensor) -> Callable:
     """Give a step of nanoGPT's training, with the classes of its model.py:
     its setting for a CPU, and the order of calls of its train.py."""
     sizes = {"n_layer": 4, "n_head": 4, "n_embd": 128, "dropout": 0.0}
     sizes |= {"block_size": T, "vocab_size": V, "bias": False}
     model = code["GPT"](code["GPTConfig"](**sizes))
     adam = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
-    x, y = torch.randint(V, (2, B, T))
 
     def step() -> None:
         model(x, y)[1].backward()
@@ -108,19 +146,12 @@ def nanogpt_step(code: dict) -> Callable:
     return step
 
 
-def small_rows() -> list[dict]:
-    """Let the small model of chapter 17's page by heart learn."""
-    sizes = {"d_model": 64, "d_ff": 128, "dropout": 0.0}
-    model = DecoderOnly(replace(char_lm, vocab_size=V, **sizes))
-    step = learner(Trainer(model, Recipe(steps=250)), 16, 32)
-    with torch.enable_grad():
-        return rows_in_turns({"ours: a step": step})
-
-
 def translator_rows() -> list[dict]:
     """Train the translator with each recipe, from several seeds in turn."""
-    seeds = SEEDS[: 2 if TRYING else 4]
-    rounds = [[trained(r, seed) for r in RECIPES.values()] for seed in seeds]
+    rounds = [
+        [seconds_and_share(replace(recipe, seed=seed))
+         for recipe in RECIPES.values()] for seed in SEEDS[:4]
+    ]  # fmt: skip
     firsts = [results[0][0] for results in rounds]
     rows = []
     for name, results in zip(RECIPES, zip(*rounds)):
@@ -129,12 +160,42 @@ def translator_rows() -> list[dict]:
     return rows
 
 
-def trained(recipe: Recipe, seed: int) -> tuple[float, float]:
+def seconds_and_share(recipe: Recipe) -> tuple[float, float]:
     """Train a translator: its seconds, and its share of translations of the
     test part that are right to the letter."""
-    steps = 4 if TRYING else recipe.steps
-    recipe = replace(recipe, seed=seed, steps=steps)
-    trainer = Trainer(new_model(tiny_translator, seed), recipe)
+    torch.manual_seed(recipe.seed)
+    trainer = Trainer(EncoderDecoder(tiny_translator), recipe)
     with torch.enable_grad():
         seconds = seconds_of(partial(train, trainer, part("train")))
-    return seconds, scores(trainer.model)["exact_match"]
+    return seconds, shares_right(trainer.model)["exact_match"]
+
+
+# --- writing ---------------------------------------------------------------
+
+
+def write_without(model: DecoderOnly, ids: Tensor, n: int) -> Tensor:
+    """Write n tokens, reading all again for each."""
+    for _ in range(n):
+        best = model(ids)[:, -1].argmax(-1)
+        ids = torch.cat((ids, best[:, None]), dim=1)
+    return ids
+
+
+def writing_rows(tokens: str) -> list[dict]:
+    """Write so many tokens after a single one with a cache, and in two ways
+    without: with the model's own attention, and with one call of PyTorch's,
+    as attention with a cache is. What that saves is not the cache's merit."""
+    torch.manual_seed(0)
+    sizes, n = replace(CHARACTERS, vocab_size=65, max_len=520), int(tokens)
+    model = DecoderOnly(sizes).eval()
+    one_call = DecoderOnly(replace(sizes, attention=OneCall)).eval()
+    one_call.load_state_dict(model.state_dict())
+    ids = torch.zeros(1, 1, dtype=torch.long)
+    runs = {
+        "ours: with a cache": partial(generate, model, ids, n),
+        "the same, reading all again": partial(write_without, model, ids, n),
+        "the same, in one call": partial(write_without, one_call, ids, n),
+    }
+    texts = [run() for run in runs.values()]
+    assert all(text.equal(texts[0]) for text in texts)
+    return rows_in_turns(runs)

@@ -1,14 +1,16 @@
-"""Translators that learn the book's corpus: how well, and from what start."""
+"""Translators that learn the book's corpus: how well, and from what start.
 
-import time
-from collections.abc import Sequence
+Whatever the chapters show is trained by `learner`, and from several seeds: a
+training from one says little.
+"""
+
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import cache
-from typing import NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import torch
-from sacrebleu.metrics import BLEU, CHRF
-from torch import nn
+from torch import Tensor, nn
 
 from tformer_lite import (
     Checkpoint,
@@ -20,7 +22,6 @@ from tformer_lite import (
     english_nepali,
     english_tokenizer,
     exact_match,
-    greedy,
     mean_loss,
     nepali_tokenizer,
     save_checkpoint,
@@ -28,7 +29,9 @@ from tformer_lite import (
     train,
 )
 from tformer_lite.example.shipped import STORED_FILES
-from tformer_lite.text.tokenizers import EOS, SOS
+from tformer_lite.model.modes import evaluating
+from tformer_lite.text.tokenizers import SOS
+from tformer_lite.training.batches import Data
 
 # 2 of 12 seeds miss 3 test sentences together; without weight decay 8 of them
 # miss 16.
@@ -43,8 +46,7 @@ RECIPE = Recipe(
     every=20,
 )
 UNDECAYED = replace(RECIPE, weight_decay=0.0)
-SEEDS = tuple(range(1, 13))
-FIVE = SEEDS[:5]
+SEEDS, FEW = tuple(range(1, 13)), 5
 RATES = 3e-3, 1e-2, 3e-2, 1e-1
 SCHEDULES = {
     "constant": {"schedule": "constant", "warmup": 0},
@@ -56,6 +58,9 @@ SCHEDULES = {
 }
 OBJECT = "लाई"
 TOKENIZERS = english_tokenizer(), nepali_tokenizer()
+TESTED = english_nepali("test")
+Build = Callable[[], nn.Module]
+Results = dict[str, Any]
 
 
 @cache
@@ -64,31 +69,60 @@ def part(name: str) -> Pairs:
     return Pairs(english_nepali(name), *TOKENIZERS)
 
 
-class Score(NamedTuple):
-    """A score from 0 to 100, and the settings that it was reached with."""
-
-    value: float
-    signature: str
+def by_seed(run: Callable[[int], Any], count: int = FEW) -> Results:
+    """Do a run from each of the first seeds."""
+    return {str(seed): run(seed) for seed in SEEDS[:count]}
 
 
-def scores(model: EncoderDecoder) -> dict:
-    """Let a model translate the test part, and compare: BLEU (Papineni et
-    al., 2002), chrF (Popović, 2015), each with its signature (Post, 2018),
-    and how many are right, of all, of roles, and of the others."""
-    src = part("test").src
-    ids = greedy(model, src, SOS, EOS, model.config.max_len)
-    written = [TOKENIZERS[1].decode(row) for row in ids]
-    wanted = [nepali for _, nepali in english_nepali("test")]
-    found: dict = {}
-    # The usual tokenizer, "13a", leaves the danda at its word.
-    for name, metric in {
-        "bleu": BLEU(tokenize="intl"),
-        "chrf": CHRF(),
-    }.items():
-        score = metric.corpus_score(written, [wanted]).score
-        found[name] = Score(score, str(metric.get_signature()))
+def learner(
+    build: Build,
+    recipe: Recipe,
+    data: Data,
+    valid: Data | None = None,
+    kind: Callable[..., Trainer] = Trainer,
+    at_note: Callable[[Trainer], object] | None = None,
+) -> Trainer:
+    """Build a model from a recipe's seed, and train it."""
+    torch.manual_seed(recipe.seed)
+    trainer = kind(build(), recipe)
+    train(trainer, data, valid, at_note=at_note)
+    loss = trainer.train_losses[-1]
+    print(f"  seed {recipe.seed}: a loss of {loss:.4f}", flush=True)
+    return trainer
+
+
+def translator_of(config: Config, recipe: Recipe, **options) -> Trainer:
+    """Train a translator on the corpus, and validate on the way."""
+    corpus = part("train"), part("valid")
+    return learner(partial(EncoderDecoder, config), recipe, *corpus, **options)
+
+
+def write(model: nn.Module, src: Tensor) -> list[str]:
+    """Translate (B, S), each time by the likeliest token, without a cache."""
+    tgt = torch.full_like(src[:, :1], SOS)
+    with evaluating(model):
+        while tgt.shape[1] < tiny_translator.max_len:
+            best = model(src, tgt)[:, -1:].argmax(-1)
+            tgt = torch.cat((tgt, best), 1)
+    return [TOKENIZERS[1].decode(row) for row in tgt]
+
+
+def rows_by_kind() -> dict[str, list[int]]:
+    """Part the test sentences: those of roles tell who did what to whom, so
+    somebody in them has the ending of an object."""
+    kinds: dict[str, list[int]] = {"roles": [], "old": []}
+    for i, (_, nepali) in enumerate(TESTED):
+        kinds["roles" if OBJECT in nepali else "old"].append(i)
+    return kinds
+
+
+def shares_right(model: nn.Module) -> dict[str, float]:
+    """The share of test sentences that come out right to the letter: of all,
+    of roles, and of the others."""
+    wanted = [nepali for _, nepali in TESTED]
+    written = write(model, part("test").src)
     kinds = {"exact_match": range(len(wanted))} | rows_by_kind()
-    return found | {
+    return {
         kind: exact_match(
             [written[i] for i in rows], [wanted[i] for i in rows]
         )
@@ -96,40 +130,10 @@ def scores(model: EncoderDecoder) -> dict:
     }
 
 
-def rows_by_kind() -> dict[str, list[int]]:
-    """Part the test sentences: those of roles tell who did what to whom, so
-    somebody in them has the ending of an object."""
-    kinds: dict[str, list[int]] = {"roles": [], "old": []}
-    for i, (_, nepali) in enumerate(english_nepali("test")):
-        kinds["roles" if OBJECT in nepali else "old"].append(i)
-    return kinds
-
-
-def figures(model: EncoderDecoder) -> dict:
+def figures(model: nn.Module) -> dict[str, float]:
     """Say how well a model does on the test part."""
-    found = scores(model)
-    metrics = {name: round(found[name].value, 1) for name in ("bleu", "chrf")}
-    shares = "exact_match", "roles", "old"
-    return metrics | {
-        **{name: round(found[name], 4) for name in shares},
-        "loss": round(mean_loss(model, part("test")), 4),
-    }
-
-
-def new_model(config: Config, seed: int = SEEDS[0]) -> EncoderDecoder:
-    """Build a model from a seed."""
-    torch.manual_seed(seed)
-    return EncoderDecoder(config)
-
-
-def trainer_after(model: EncoderDecoder, recipe: Recipe) -> Trainer:
-    """Train a model on the corpus, and print what came of it."""
-    trainer = Trainer(model, recipe, TOKENIZERS)
-    start = time.process_time()
-    train(trainer, part("train"), part("valid"))
-    seconds = time.process_time() - start
-    print(f"  {seconds:.0f} s of CPU time:", figures(model), flush=True)
-    return trainer
+    values = shares_right(model) | {"loss": mean_loss(model, part("test"))}
+    return {name: round(value, 4) for name, value in values.items()}
 
 
 def curves_of(trainer: Trainer) -> dict:
@@ -140,64 +144,59 @@ def curves_of(trainer: Trainer) -> dict:
     }
 
 
-def from_seeds(
-    config: Config, recipe: Recipe, seeds: Sequence[int] = SEEDS
-) -> tuple[Trainer, dict]:
-    """Train once from each seed: the first trainer, and the results."""
+def from_all_seeds(recipe: Recipe) -> tuple[Trainer, dict]:
+    """Train the running model from each seed: the first, and the results."""
     trainers = [
-        trainer_after(new_model(config, seed), replace(recipe, seed=seed))
-        for seed in seeds
+        translator_of(tiny_translator, replace(recipe, seed=seed))
+        for seed in SEEDS
     ]
-    first, found = trainers[0], scores(trainers[0].model)
-    return first, {
-        "recipe": asdict(first.recipe),
-        "seeds": {str(t.recipe.seed): figures(t.model) for t in trainers},
-        "signatures": {n: found[n].signature for n in ("bleu", "chrf")},
-    } | curves_of(first)
+    first = trainers[0]
+    seeds = {str(x.recipe.seed): figures(x.model) for x in trainers}
+    results = {"recipe": asdict(first.recipe), "seeds": seeds}
+    return first, results | curves_of(first)
 
 
 def translator() -> dict:
     """Train the running model, and ship the first one."""
-    first, found = from_seeds(tiny_translator, RECIPE)
-    model, losses = first.model, curves_of(first)
-    save_checkpoint(
-        Checkpoint(model, TOKENIZERS, **losses), STORED_FILES / "translator.pt"
-    )
-    return found
+    first, results = from_all_seeds(RECIPE)
+    checkpoint = Checkpoint(first.model, TOKENIZERS, **curves_of(first))
+    save_checkpoint(checkpoint, STORED_FILES / "translator.pt")
+    return results
 
 
 def undecayed() -> dict:
     """Train it without weight decay."""
-    return from_seeds(tiny_translator, UNDECAYED)[1]
+    return from_all_seeds(UNDECAYED)[1]
 
 
 def learning() -> dict:
     """Train it from five seeds, and note what it knows on the way."""
-    recipe, seeds = replace(RECIPE, every=50), {}
-    for seed in FIVE:
+    recipe = replace(RECIPE, every=50)
+
+    def course(seed: int) -> dict:
         shares: list[float] = []
 
-        def note(trainer: Trainer, shares: list[float] = shares) -> None:
-            shares.append(round(scores(trainer.model)["exact_match"], 4))
+        def note(trainer: Trainer) -> None:
+            share = shares_right(trainer.model)["exact_match"]
+            shares.append(round(share, 4))
 
-        model = new_model(tiny_translator, seed)
-        trainer = Trainer(model, replace(recipe, seed=seed), TOKENIZERS)
-        train(trainer, part("train"), part("valid"), at_note=note)
-        print(f"  seed {seed}:", figures(model), flush=True)
-        seeds[str(seed)] = {"exact_match": shares} | curves_of(trainer)
-    return {"recipe": asdict(recipe), "seeds": seeds}
+        recipe_here = replace(recipe, seed=seed)
+        trainer = translator_of(tiny_translator, recipe_here, at_note=note)
+        return {"exact_match": shares} | curves_of(trainer)
+
+    return {"recipe": asdict(recipe), "seeds": by_seed(course)}
 
 
-def as_source(model: EncoderDecoder) -> None:
+def as_source(model: nn.Module) -> None:
     """Draw every matrix as source 000 does: numbers of variance 1, and in
     attention of variance 1 / d_model."""
     for name, weight in model.named_parameters():
         if weight.ndim == 2:
             power = -0.5 if "attention" in name else 0
-            nn.init.normal_(weight, std=model.config.d_model**power)
+            nn.init.normal_(weight, std=tiny_translator.d_model**power)
 
 
-def as_source_embeds(model: EncoderDecoder) -> None:
+def as_source_embeds(model: nn.Module) -> None:
     """Draw the tables of tokens and positions alone as source 000 does."""
     for name, weight in model.named_parameters():
         if "embedding" in name:
@@ -214,38 +213,44 @@ STARTS = {
 }
 
 
+def model_from(start: str) -> EncoderDecoder:
+    """Build a model, and draw it as a start has it."""
+    embedding, draw = STARTS[start]
+    model = EncoderDecoder(replace(tiny_translator, embedding=embedding))
+    draw(model)
+    return model
+
+
+def course_of(start: str, rate: float, seed: int) -> dict:
+    """Start and train a model: its loss before, and how well it does."""
+    torch.manual_seed(seed)
+    first = round(mean_loss(model_from(start), part("train")), 4)
+    recipe = replace(COMPARED, lr=rate, seed=seed)
+    trainer = learner(partial(model_from, start), recipe, part("train"))
+    return {"first_loss": first} | figures(trainer.model)
+
+
 def starts() -> dict:
     """Train from several starts, at several learning rates."""
     return {
         start: {
-            f"{rate:g}": {
-                str(seed): course_of(start, rate, seed) for seed in FIVE
-            }
+            f"{rate:g}": by_seed(partial(course_of, start, rate))
             for rate in RATES
         }
         for start in STARTS
     }
 
 
+def scores_of(config: Config, recipe: Recipe, seed: int) -> dict[str, float]:
+    """Train a translator from a seed, and say how well it does."""
+    return figures(translator_of(config, replace(recipe, seed=seed)).model)
+
+
 def schedules() -> dict:
-    """Train with several schedules, from five seeds each."""
-    found = {}
-    for name, changes in SCHEDULES.items():
-        found[name] = {}
-        for seed in FIVE:
-            model = new_model(tiny_translator, seed)
-            recipe = replace(COMPARED, **changes, seed=seed)
-            found[name][str(seed)] = figures(
-                trainer_after(model, recipe).model
-            )
-    return found
-
-
-def course_of(start: str, rate: float, seed: int) -> dict:
-    """Start and train a model: its loss before, and how well it does."""
-    embedding, draw = STARTS[start]
-    model = new_model(replace(tiny_translator, embedding=embedding), seed)
-    draw(model)
-    first = round(mean_loss(model, part("train")), 4)
-    trainer_after(model, replace(COMPARED, lr=rate, seed=seed))
-    return {"first_loss": first} | figures(model)
+    """Train with several schedules."""
+    return {
+        name: by_seed(
+            partial(scores_of, tiny_translator, replace(COMPARED, **changes))
+        )
+        for name, changes in SCHEDULES.items()
+    }

@@ -16,15 +16,13 @@ from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import cards
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from links import COLAB
-from repository import NOBODY, ROOT, addresses
-from version import module_version
+from repository import NOBODY, ROOT, addresses, module_version
 
 REPOSITORY, SITE_ADDRESS = addresses(ROOT)
 GUIDE = "book/how_to_read", "run-it-yourself"
@@ -68,8 +66,7 @@ def describe(app: Sphinx, page: str, _template, context: dict, doctree):
     about["site_name"] = book
     if is_set():
         about["url"] = f"{SITE_ADDRESS}/{page}.html"
-        place = cards.place_of_card(app, page, title)
-        about["image"] = f"{SITE_ADDRESS}/{place}"
+        about["image"] = f"{SITE_ADDRESS}/_static/preview.png"
         lines.append(meta("name", "twitter:card", "summary_large_image"))
     lines += [meta("property", f"og:{k}", v) for k, v in about.items()]
     if page == "404":

@@ -13,7 +13,7 @@ import sys
 import packages
 from build import ProjectBuilder
 from packages import ROOT
-from version import module_version
+from repository import module_version
 
 DIST = ROOT / "_build" / "dist"
 ARCHIVE_NAME = "transformer-shape-by-shape"

@@ -12,8 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from repository import ROOT, addresses
-from version import branch_of, home
+from repository import ROOT, addresses, branch_of, home
 
 # Attention, head, step, row and column of what `explore` shows.
 EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")

@@ -1,10 +1,13 @@
-"""Set the addresses of the repository and of the site, wherever they stand.
+"""Set the addresses of the repository and of the site, or the version that
+notebooks and links belong to, wherever they stand.
 
-usage: repository.py URL [SITE]
+usage: repository.py URL [SITE] | NUMBER | main
 
-They are in pyproject.toml, with copies in chapters, links and papers. SITE is
-where the book is published: for a repository on GitHub, its Pages, unless
-another is given. Needs git and Python, and nothing that has to be installed.
+SITE is where the book is published: for a repository on GitHub, its Pages,
+unless another is given. A release's NUMBER also goes to the packages and to
+what cites them, and its notebooks fetch the packages of that release, whatever
+happens to main; so make it the last commit before the tag, and set main again
+in the next. Needs git and Python, and nothing that has to be installed.
 """
 
 import re
@@ -15,39 +18,49 @@ from pathlib import Path
 from cells import digest, with_new_ids
 from packages import ROOT
 
-HOST = r"https://([\w-]+\.)+\w+"
-URL = re.compile(rf"{HOST}/[\w.-]+/[\w.-]+", re.ASCII)
-SITE = re.compile(rf"{HOST}(/[\w.-]+)*", re.ASCII)
+NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?|main")
+URL = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+(?<!\.git)", re.ASCII)
+SITE = re.compile(r"https://[\w.-]+(/[\w.-]+)*", re.ASCII)
 NOBODY = "your_account"  # whose the repository is until it is set
-PREVIEW_FILE = (
-    "book/_static/preview.png"  # the README's, which PyPI shows, too
+# What stands before the packages' version.
+BEFORE_NUMBER = (
+    '__version__ = "',
+    "version: ",
+    "shapewatch==",
+    "tformer-lite==",
+)
+REFUSAL = (
+    "is no place: write a repository's address as https://HOST/OWNER/NAME, a "
+    "site's as https://HOST/PATH, a version as 0.2.0, 0.2.0rc1 or main."
 )
 
 
-def main(url: str, site: str = "", root: Path = ROOT) -> None:
-    """Replace the old addresses by the new ones in every file.
+def main(place: str, site: str = "", root: Path = ROOT) -> None:
+    """Put new words in the place of the old ones in every file.
 
-    pyproject.toml comes last: if anything fails before, the old addresses
-    are still known, and running it again finishes the work.
+    pyproject.toml, which has the addresses, comes last: if anything fails
+    before, running it again finishes the work.
     """
-    site = site or pages(url)
-    if wrong := problem(url, site):
-        sys.exit(wrong)
-    pyproject = root / "pyproject.toml"
-    changes = dict(
-        zip(address_forms(*addresses(root)), address_forms(url, site))
-    )
-    others = [file for file in project_files(root) if file != pyproject]
-    changed = [file for file in others if rewrite(file, changes)]
-    rewrite(pyproject, changes)
-    print(f"{url} and {site} now stand in {len(changed) + 1} files.")
-    if not url.startswith("https://github.com/"):
-        print("Colab opens notebooks from github.com alone, not from there.")
+    if NUMBER.fullmatch(place):
+        changes = version_changes(place, root)
+    else:
+        site = site or github_site(place)
+        for word, form in (place, URL), (site, SITE):
+            if not form.fullmatch(word):
+                sys.exit(f"{word!r} {REFUSAL}")
+        old, new = address_forms(*addresses(root)), address_forms(place, site)
+        changes = dict(zip(old, new))
+    files = sorted(project_files(root), key=root.joinpath(PROJECT).__eq__)
+    changed = [file for file in files if rewrite(file, changes)]
+    print(f"{place} now stands in {len(changed)} files.")
+
+
+PROJECT = "pyproject.toml"
 
 
 def addresses(root: Path) -> tuple[str, str]:
     """Read the repository's address, and the site's, where both are set."""
-    text = (root / "pyproject.toml").read_text("utf8")
+    text = (root / PROJECT).read_text("utf8")
     url, site = (
         re.search(rf'^{name} = "(.+)"$', text, re.MULTILINE)[1]
         for name in ("Repository", "Homepage")
@@ -55,33 +68,50 @@ def addresses(root: Path) -> tuple[str, str]:
     return url, site
 
 
-def pages(url: str) -> str:
+def github_site(url: str) -> str:
     """Give the site of a repository on GitHub; "" for others."""
-    owner_and_name = url.removeprefix("https://github.com/")
-    owner, _, name = owner_and_name.partition("/")
-    return "" if owner_and_name == url else f"https://{owner}.github.io/{name}"
-
-
-def problem(url: str, site: str) -> str | None:
-    """Say what is wrong with an address, or return None."""
-    if not URL.fullmatch(url) or url.endswith((".git", ".")):
-        return (
-            f"{url!r} is not a repository's address: write it as "
-            "https://HOST/OWNER/NAME, with no slash and no .git at the end."
-        )
-    if not SITE.fullmatch(site):
-        return (
-            f"{site!r} is not a site's address: write SITE=https://HOST/PATH, "
-            "with no slash at the end, where the book will be read."
-        )
-    return None
+    match = re.fullmatch("https://github.com/([^/]+)/(.+)", url)
+    return "https://{}.github.io/{}".format(*match.groups()) if match else ""
 
 
 def address_forms(url: str, site: str) -> list[str]:
     """Write the addresses in each of the ways that files do."""
-    is_set = NOBODY not in url
-    picture = f"{url}/raw/main/{PREVIEW_FILE}" if is_set else PREVIEW_FILE
-    return [site, f"]({picture})", url, f"github/{url.split('/', 3)[3]}"]
+    return [site, url, f"github/{url.split('/', 3)[3]}"]
+
+
+def module_version(root: Path = ROOT) -> str:
+    """Read the packages' version where it stands."""
+    text = (root / "tformer_lite" / "__init__.py").read_text("utf8")
+    return re.search(r'^__version__ = "(.+)"', text, re.MULTILINE)[1]
+
+
+def branch_of(root: Path = ROOT) -> str:
+    """Read the branch or tag that links lead to."""
+    text = (root / "_config.yml").read_text("utf8")
+    return re.search(r"^  branch: (\S+)$", text, re.MULTILINE)[1]
+
+
+def home(branch: str, url: str, site: str) -> str:
+    """Give the address that first cells fetch from: of main the site, of a
+    release its files."""
+    return site if branch == "main" else f"{url}/releases/download/{branch}"
+
+
+def version_changes(version: str, root: Path) -> dict[str, str]:
+    """Give the words of a new version, by those of the old one."""
+    tag = version if version == "main" else f"v{version}"
+    old, new = (version_forms(x, root) for x in (branch_of(root), tag))
+    changes, number = dict(zip(old, new)), module_version(root)
+    if version == "main":
+        return changes
+    return changes | {f"{x}{number}": f"{x}{version}" for x in BEFORE_NUMBER}
+
+
+def version_forms(branch: str, root: Path) -> list[str]:
+    """Write a branch or a tag in each of the ways that files do."""
+    cell = f'HOME = "{home(branch, *addresses(root))}'
+    in_notebook = cell.replace('"', r"\"")
+    return [cell, in_notebook, f"  branch: {branch}", f"/blob/{branch}"]
 
 
 def project_files(root: Path) -> list[Path]:

@@ -17,13 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import torch
-from model_cards.costs import (
-    Formula,
-    Line,
-    PathShapes,
-    parameter_shapes,
-    work,
-)
+from model_cards.costs import Formula, Line, PathShapes, parameter_shapes, work
 from packages import BOOK
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks

@@ -1,5 +1,5 @@
-"""Make the pictures that are stored beside the book. Each tells whether it is
-old: a test compares.
+"""Make the pictures that are stored beside the book. Of all but the last a
+test tells whether they are old.
 
 usage: stored_pictures.py picture | poster | preview
 
@@ -8,7 +8,7 @@ chapter 12, and `make preview` takes the README's picture from the built book:
 the last figure of a section, and what follows it.
 """
 
-import json
+import io
 import sys
 
 import browsers
@@ -16,22 +16,16 @@ from cells import digest
 from packages import ROOT
 from pictures.alignment import ribbons
 from pictures.poster import poster
-from PIL import Image, PngImagePlugin
+from PIL import Image
 from playwright.sync_api import sync_playwright
-from torch import Tensor
 
-from tformer_lite import (
-    Picture,
-    running_example,
-    running_trace,
-    trained_trace,
-)
+from tformer_lite import Picture, running_example, running_trace, trained_trace
 
 STATIC_FILES = ROOT / "book" / "_static"
 ENGLISH = "the hungry dog saw hari."
 NEPALI = "भोको कुकुरले हरिलाई देख्यो ।"
 FIRST_PAGE = STATIC_FILES / "alignment.svg"
-EMBLEM = STATIC_FILES / "emblem.svg"
+TITLE = "The trained translator's attention"
 POSTER = STATIC_FILES / "poster.pdf"
 DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
            ("poster", "thumbs")]  # fmt: skip
@@ -47,22 +41,15 @@ SCROLL = """heading => {
 }"""  # below what stays at the top of the screen
 
 
-def attention() -> tuple[Tensor, list[str], list[str]]:
-    """Give which English words the trained translator attends to while it
-    writes Nepali ones, the mean of the heads: (4, S), and the words."""
+def alignment() -> Picture:
+    """Draw which English words the trained translator attends to while it
+    writes Nepali ones, the mean of the heads, as ribbons."""
     record, pair = trained_trace(ENGLISH, NEPALI)
     # The place of [SOS] writes the first word; the full stop is left out.
     words = pair.tgt_words[0][1:5]
     weights = record.attention()[-1].weights[0].mean(0)[: len(words)]
-    return weights, words, pair.src_words[0]
-
-
-def alignment() -> Picture:
-    """Draw that as ribbons."""
-    weights, words, read = attention()
-    title = ["The trained translator's attention"]
-    names = {"rows": words, "columns": read}
-    return ribbons(weights, **names, row="हरिलाई", titles=title)
+    names = {"rows": words, "columns": pair.src_words[0], "row": "हरिलाई"}
+    return ribbons(weights, **names, titles=[TITLE])
 
 
 def figure_text() -> str:
@@ -71,26 +58,9 @@ def figure_text() -> str:
     return svg.replace("<svg ", '<svg class="figure" ', 1) + "\n"
 
 
-def emblem_text() -> str:
-    """Draw it once more as a matrix of squares, without a word or a number:
-    the emblem of the book."""
-    weights = attention()[0][:, 1:6]  # of words: no marks
-    rows, columns = weights.shape
-    squares = "".join(
-        f'<path d="M{10 * s} {10 * t}h9v9h-9z" opacity="{0.1 + share:.2f}"/>'
-        for t, row in enumerate(weights.tolist())
-        for s, share in enumerate(row)
-    )
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" fill="#c8641e" '
-        f'viewBox="0 0 {10 * columns - 1} {10 * rows - 1}">{squares}</svg>\n'
-    )
-
-
 def write_picture() -> None:
-    """Write the picture of the first page, and the emblem."""
+    """Write the picture of the first page."""
     FIRST_PAGE.write_text(figure_text(), "utf8")
-    EMBLEM.write_text(emblem_text(), "utf8")
 
 
 def draw_poster() -> Picture:
@@ -114,24 +84,6 @@ def write_poster() -> None:
     POSTER.write_bytes(picture.pdf(**about))
 
 
-def preview_digest() -> str:
-    """Sum up a section of a notebook, with what it has put out, and the
-    book's style. Raises ValueError where no cell has such a heading."""
-    notebook = json.loads((ROOT / f"{PAGE}.ipynb").read_text("utf8"))
-    parts, inside = [], False
-    for cell in notebook["cells"]:
-        lines = "".join(cell["source"]).splitlines()
-        headings = [x[3:] for x in lines if x.startswith("## ")]
-        if cell["cell_type"] == "markdown" and headings:
-            inside = SECTION in headings
-        if inside:
-            parts.append([lines, cell.get("outputs")])
-    if not parts:
-        raise ValueError(f"{PAGE} has no section {SECTION!r}")
-    style = (ROOT / "book" / "_static" / "book.css").read_text("utf8")
-    return digest(json.dumps([parts, style], sort_keys=True))
-
-
 def photograph() -> bytes:
     """Show the figure on a wide screen."""
     with sync_playwright() as play:
@@ -150,13 +102,10 @@ def photograph() -> bytes:
 
 
 def write_preview() -> None:
-    """Write the README's picture, and in it what it was made from."""
-    PREVIEW.write_bytes(photograph())
-    picture = Image.open(PREVIEW).convert("RGB")
+    """Write the README's picture."""
+    picture = Image.open(io.BytesIO(photograph())).convert("RGB")
     few = picture.quantize(COLOURS, dither=Image.Dither.NONE)
-    about = PngImagePlugin.PngInfo()
-    about.add_text("digest", preview_digest())
-    few.save(PREVIEW, optimize=True, pnginfo=about)
+    few.save(PREVIEW, optimize=True)
 
 
 WRITE = {

@@ -1,13 +1,11 @@
-"""Code in the pages: it hangs where a line is too long, can be read and
-copied, and brings no style along that the pages have already."""
+"""Code in the pages: it hangs where a line is too long, and brings no style
+along that the pages have already."""
 
 import re
 
 import pytest
 
-from shapewatch.tracing.markup import CSS
 from tests.helpers.browser import CHAPTERS, HTML, PHONE
-from tests.helpers.colours import contrast, rgb
 
 full = pytest.mark.full
 # Of each line: how far further in than the line itself its rest begins.
@@ -49,22 +47,3 @@ def test_a_page_has_the_style_of_its_traces_once(chapter):
     style = ((HTML / chapter).parent / sheet).read_text("utf8")
     assert style.count(":is(.trace, .trace-tree){\n  color:") == 1
     assert ":is(.trace" not in page
-
-
-def pairs(part: str) -> list[tuple[str, ...]]:
-    """The pairs of colours, light and dark, in a part of the style sheet."""
-    return re.findall(r"light-dark\((#\w{6}), (#\w{6})\)", part)
-
-
-@pytest.mark.parametrize("theme", [0, 1])
-def test_every_colour_can_be_read_on_every_ground(theme):
-    css = CSS.read_text("utf8")
-    grounds = pairs("".join(re.findall("background: [^;]*;", css)))
-    inks = pairs("".join(re.findall(r"(?<![-\w])color: [^;]*;", css)))
-    assert len({*grounds}) >= 4
-    assert len({*inks}) >= 12
-    marked = "#ffdcd7", "#cdf0d5", "#5d1f1a", "#173f25"  # plain ink alone
-    for ground in grounds:
-        for ink in inks[:1] if ground[theme] in marked else inks:
-            ratio = contrast(rgb(ink[theme]), rgb(ground[theme]))
-            assert ratio >= 4.5, (ink, ground)

@@ -4,6 +4,7 @@ the page of benchmarks, to which who speaks of speed links."""
 
 import json
 import re
+from pkgutil import resolve_name
 from unicodedata import normalize
 
 import grammar
@@ -13,8 +14,8 @@ import shapes
 from corpus_page import CORPUS_PAGE, TABLES, fill_tables, sounds
 from repository import addresses
 
-from benchmarks import measure, rounds
-from benchmarks.page import FIGURES, PAGE, PLACE, WRITERS, comparison, filled
+from benchmarks import measure, recording, rounds
+from benchmarks.page import FIGURES, PAGE, PLACE, WRITERS, filled
 from tests.helpers.project import ROOT
 from tformer_lite import english_nepali, running_trace
 
@@ -137,7 +138,6 @@ SPEEDS = PAGE.read_text("utf8")
 STORED = json.loads(FIGURES.read_text("utf8"))
 TYPED = re.compile(r"\d+\s*(?:%|(?:ms|s|MB|seconds|minutes|times)\b)")
 SPEED = re.compile(r"\b(faster|quicker|an? minute)\b")
-ROW = {"name": "a plain run", "rounds": 2}
 PAPERS = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 TEXTS = [*(ROOT / "chapters").glob("*.md"), *PAPERS]
 
@@ -173,13 +173,11 @@ def test_runs_take_turns_and_the_first_is_the_measure_of_all():
     assert rows[0]["ratio"] == [1, 1, 1]
 
 
-def test_a_tool_that_fails_loses_only_its_own_row(monkeypatch):
-    def fails(*_):
-        raise RuntimeError("no module | here")
-
-    monkeypatch.setattr(measure, "alone", fails)
-    (row,) = measure.rows_of(measure.JOBS[0])
-    good = ROW | {"seconds": [0.001, 0.002, 0.003], "ratio": [1, 1, 1]}
-    written = comparison([good, row]).splitlines()
-    assert written[2].startswith("| a plain run | 2.00 (1.00–3.00) ms |")
-    assert "| fails: no module   here |" in written[3]
+@pytest.mark.full
+def test_each_job_has_its_function_and_the_running_example_is_measured(
+    monkeypatch,
+):
+    for job in measure.JOBS:
+        assert callable(resolve_name(f"benchmarks.{job.function}"))
+    monkeypatch.setattr(rounds, "MOST", 1)
+    assert len(recording.example_rows()) == 4

@@ -1,33 +1,11 @@
 """What the extensions make of pages: icons, formulas, and no more than a page
 uses."""
 
-import re
-
 import formulas
 import lean
 import pytest
 
 from tests.helpers.browser import HTML
-
-SCRIPT = (
-    'bars:[448,512,["navicon"],"f0c9","M0 9"],'
-    '"circle-up":[512,512,[61467],"f0aa",["M1 1","M2 2"]],'
-    'file:[384,512,[128196,"page"],"f15b","M3 9"]'
-)
-
-
-def test_an_icon_is_drawn_where_it_is_named(tmp_path):
-    """By an alias, too; and one that is not there is marked."""
-    file = tmp_path / "icons.js"
-    file.write_text(SCRIPT)
-    drawings = lean.icons_in(file)
-    page = '<i class="fa-solid fa-navicon fa-lg" title="D"></i>'
-    assert lean.with_icons(page, drawings) == (
-        '<svg class="svg-inline--fa fa-navicon fa-lg" aria-hidden="true" '
-        'viewBox="0 0 448 512"><path fill="currentColor" d="M0 9"/></svg>'
-    )
-    gone = lean.with_icons('<span class="fas fa-gone"></span>', drawings)
-    assert '<path class="missing"/>' in gone
 
 
 def test_a_formula_is_set_with_its_names_and_lines_or_noticed():
@@ -72,13 +50,6 @@ def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
     assert "three" not in words
 
 
-@pytest.mark.parametrize("name", ["O", "I"])  # in the themes of 1.2 and 1.4
-def test_what_scrolls_is_asked_by_the_book_and_not_by_the_theme(name):
-    start = f'"complete"===document.readyState?{name}():'
-    start += f'window.addEventListener("load",{name})'
-    assert lean.TAB_STOPS.sub("", f"close()),{start}}})();") == "close())})();"
-
-
 @pytest.mark.full
 def test_in_the_built_book_the_theme_does_not_ask():
     theme = HTML / "_static" / "scripts" / "pydata-sphinx-theme.js"
@@ -108,24 +79,3 @@ def test_a_page_loads_what_it_uses_beside_its_text():
     assert '<script src="_static/book.js">' in page
     code = lean.light_page(PAGE.format('<div class="highlight"></div>'))
     assert '<script defer src="_static/clipboard.min.js">' in code
-
-
-def test_the_sheets_of_a_page_come_as_one_in_their_order(tmp_path):
-    styles = tmp_path / "_static" / "styles"
-    styles.mkdir(parents=True)
-    (tmp_path / "book").mkdir()
-    (styles / "a.css").write_text('@import "../first.css"; a {}')
-    (tmp_path / "_static" / "first.css").write_text("first {}")
-    (tmp_path / "_static" / "b.css").write_text("b {}")
-    links = (
-        '<link href="../_static/styles/a.css?v=1" rel="stylesheet" />\n'
-        '<link rel="icon" href="../_static/favicon.svg"/>\n'
-        '<link rel="stylesheet" type="text/css" href="../_static/b.css" />'
-    )
-    made = lean.with_one_sheet(f"<head>{links}</head>", tmp_path / "book")
-    one = re.findall('<link rel="stylesheet" href="([^"]*)">', made)
-    assert made.count("stylesheet") == len(one) == 1
-    assert "favicon" in made
-    text = (tmp_path / "book" / one[0]).resolve().read_text()
-    assert "".join(text.split()) == "first{}a{}b{}"
-    assert lean.with_one_sheet("<p>", tmp_path) == "<p>"

@@ -16,12 +16,7 @@ from tests.helpers.project import ROOT
 transformers = pytest.importorskip("transformers")
 
 from card import main  # noqa: E402
-from model_cards.card import (  # noqa: E402
-    Card,
-    card_data,
-    card_text,
-    measure,
-)
+from model_cards.card import Card, card_data, card_text, measure  # noqa: E402
 from model_cards.configs import Plan, read_plan  # noqa: E402
 from model_cards.costs import Formula, Line, cache_shapes  # noqa: E402
 
@@ -53,11 +48,9 @@ TRIED = {
     "MixtralForCausalLM": SMALL | GROUPED | {"num_local_experts": 4},
     "DeepseekV3ForCausalLM": SMALL | LATENT,
     "Gemma3ForCausalLM": SMALL | GROUPED | {"head_dim": 8},
-    "Phi3ForCausalLM": SMALL | GROUPED | {"pad_token_id": 0},
     "GPT2LMHeadModel": HEADS,
     "BertForMaskedLM": HEADS,
     "T5ForConditionalGeneration": HEADS | {"d_kv": 7},
-    "OPTForCausalLM": HEADS | {"ffn_dim": 30, "word_embed_proj_dim": 24},
 }
 
 
@@ -73,7 +66,7 @@ def card_of(kind: str) -> Card:
 
 
 FOR_FULL = {"DeepseekV3ForCausalLM", "Gemma3ForCausalLM", "MixtralForCausalLM"}
-FOR_FULL |= {"OPTForCausalLM", "Qwen3ForCausalLM"}
+FOR_FULL |= {"Qwen3ForCausalLM"}
 
 
 def marked(*case: str):
@@ -98,23 +91,9 @@ def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
     assert card.cache.value(sizes) == sum(prod(shape) for _, shape in kept)
 
 
-@pytest.mark.slow
-def test_a_model_with_weights_has_what_its_card_says():
-    small, card = plan("Qwen3ForCausalLM"), card_of("Qwen3ForCausalLM")
-    model = small.kind(small.config).eval()
-    with torch.no_grad():
-        result = model(torch.arange(14).view(2, 7))
-    kept = [x.numel() for layer in result.past_key_values.layers
-            for x in (layer.keys, layer.values)]  # fmt: skip
-    assert card.cache.value(card.run | {"T": 7}) == sum(kept)
-    assert card.parameters.value(card.run) == model.num_parameters()
-    assert "norm of queries and keys" in card.parts
-
-
 PARTS = [
     ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
     ("LlamaForCausalLM", "norm", "RMSNorm"),
-    ("LlamaForCausalLM", "feed-forward", "gated"),
     ("GPT2LMHeadModel", "norm place", "before each part"),
     ("GPT2LMHeadModel", "feed-forward", "plain"),
     ("GPT2LMHeadModel", "biases", "in all products"),
@@ -123,11 +102,8 @@ PARTS = [
     ("Gemma3ForCausalLM", "norm place", "before and after each part"),
     ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
     ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
-    ("Phi3ForCausalLM", "feed-forward", "gated"),
     ("T5ForConditionalGeneration", "positions", "a bias by distance"),
     ("T5ForConditionalGeneration", "embedding and output", "one table"),
-    ("MixtralForCausalLM", "feed-forward", "gated"),
-    ("OPTForCausalLM", "positions", "learned"),
 ]
 
 
@@ -204,29 +180,20 @@ def test_a_configuration_alone_gives_a_card_and_a_page(tmp_path, capsys):
     assert "GPT2LMHeadModel" in (tmp_path / "card.html").read_text("utf8")
 
 
-GEMMA = {"model_type": "gemma3_text"}
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        ({"model_type": "gemma3", "text_config": GEMMA}, "Gemma3ForCausalLM"),
-        ({"model_type": "t5", "architectures": ["T5Model"]}, "T5Model"),
-    ],
-)
-def test_a_configuration_names_its_model_or_the_part_that_reads(
-    data, kind, tmp_path
-):
-    assert read_plan(write(tmp_path, **data)).kind.__name__ == kind
+def test_a_configuration_names_its_model_or_the_part_that_reads(tmp_path):
+    gemma = {"model_type": "gemma3_text"}
+    for kind, data in {
+        "Gemma3ForCausalLM": {"model_type": "gemma3", "text_config": gemma},
+        "T5Model": {"model_type": "t5", "architectures": ["T5Model"]},
+    }.items():
+        assert read_plan(write(tmp_path, **data)).kind.__name__ == kind
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"model_type": "llma"}, 'and "model_type": llma.'),
         ({"hidden_size": 5}, 'and "model_type": None.'),
         ({"model_type": "llama", "hidden_size": 65}, "not a multiple of the"),
-        ({"model_type": "gpt2", "n_head": 0}, "gives no card: "),
         ({"model_type": ["llama"]}, "gives no card: TypeError"),
     ],
 )
@@ -239,7 +206,6 @@ def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path):
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("nothing.json", "No such file or directory: 'nothing.json'"),
         (__file__, "gives no card: JSONDecodeError"),
         ("--help", "usage: card.py CONFIG [PAGE]"),
     ],

@@ -10,6 +10,7 @@ from tests.helpers.browser import (
     DESK,
     HTML,
     PHONE,
+    SCHEMES,
     SITE,
     View,
     computed,
@@ -44,17 +45,13 @@ def test_the_sidebar_opens_and_closes_on_a_phone_and_on_a_desk(visit):
     expect(sidebar).not_to_be_visible()
 
 
-def test_a_link_of_the_contents_leads_to_its_place_and_stays_there(visit):
+def test_a_link_of_the_contents_leads_to_its_place_and_a_menu_opens(visit):
     page = visit(CHAPTERS[11]).page
     page.locator(".page-toc a[href='#break-it']").click()
     expect(page.locator("#break-it > h2")).to_be_in_viewport()
     page.wait_for_timeout(500)
     box = page.locator("#break-it > h2").bounding_box()
     assert 0 < box["y"] < 150
-
-
-def test_a_menu_opens_and_closes(visit):
-    page = visit(CHAPTERS[11]).page
     page.locator("[popovertarget]").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#menu")).to_be_in_viewport()
@@ -79,39 +76,32 @@ def test_without_scripts_a_chapter_can_be_read(browser):
 EXTRACTS = "#search-results p.context"
 
 
-@pytest.fixture(params=["light", "dark"])
-def search(browser, request):
-    """What is found for two words, on the site: one stands in set-up cells."""
-    reader = new_reader(browser, request.param)
+def test_extracts_can_be_read_and_words_are_marked_in_the_section(browser):
+    """Of two words on the site: one stands in set-up cells."""
+    reader = new_reader(browser, "dark")
     reader.route("**/*", served)
     view = View(reader.new_page())
+    page = view.page
     listen(view)
-    view.page.goto(f"{SITE}/search.html?q=importable+clinic")
-    done = view.page.get_by_text("Search finished, found")
+    page.goto(f"{SITE}/search.html?q=importable+clinic")
+    done = page.get_by_text("Search finished, found")
     expect(done).to_be_visible(timeout=30_000)
-    yield view, request.param
-    reader.close()
-
-
-def test_extracts_are_the_text_of_sections_and_can_be_read(search):
-    view, scheme = search
-    texts = view.page.locator(EXTRACTS).all_inner_texts()
+    texts = page.locator(EXTRACTS).all_inner_texts()
     for furniture in ("Show the setup", "# @title", "Contents", "#\n"):
         assert [text for text in texts if furniture in text] == []
-    found = view.page.locator(f"{EXTRACTS} .highlighted")
-    expect(found.first).to_be_visible()
-    assert obstacles(view.page, scheme) == []
+    expect(page.locator(f"{EXTRACTS} .highlighted").first).to_be_visible()
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"html[data-theme={scheme}]").wait_for()
+        assert obstacles(page, scheme) == []
     assert view.problems == []
-
-
-def test_words_are_marked_in_the_section_that_is_opened_alone(search):
-    page = search[0].page
     page.locator("#search-results a[href*='chapters/']").first.click()
     expect(page.locator("article .highlighted").first).to_be_visible()
     assert "highlight" not in page.url
     page.reload()
     page.wait_for_timeout(50)
     expect(page.locator(".highlighted")).to_have_count(0)
+    reader.close()
 
 
 def test_a_page_from_the_disk_finds_titles_by_sphinxs_own_search(visit):

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from functools import cache
 from types import ModuleType
 
@@ -18,12 +17,11 @@ import pytest
 import torch
 from packages import ONE_FILE
 
-import tformer_lite
+from tests.helpers.house import MODEL, OTHER_PARTS
 from tests.helpers.project import ROOT
 from tformer_lite import english_nepali, greedy, running_example, running_model
 from tformer_lite.example.running import PAIRS
 from tformer_lite.example.shipped import STORED_FILES, trained_translator
-from tformer_lite.model import models
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 WEIGHTS = STORED_FILES / "translator.pt"
@@ -40,10 +38,6 @@ def mine() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def module_part(name: str):
-    return getattr(tformer_lite, name, None) or getattr(models, name)
 
 
 def test_the_file_is_what_the_chapters_cells_say():
@@ -90,133 +84,23 @@ def test_what_is_built_is_printed_and_is_the_same_as_the_modules(text):
 
 # --- the same words ------------------------------------------------------
 
-# What the module's text has more: refusals, and options with what keeps them.
-MORE = [
-    r"check_\w+\(",
-    r"if (dropout|config\.tied)",
-    r"weights = dropout",
-    r"self\.(config|mask|pad|dropout|activation|n_kv_heads) = ",
-    r"self\.head\.weight = ",
-    r"(norm|rows|shared|positions|source|src_size) = (?!x)",
-    r"block, cross_block = ",
-    r"q, k = \(self\.place",
-    r"k, v = \(share_heads",
-]
-# An option on the left, and what a reader writes who has chosen.
-CHOSEN = r"""
-self\.dropout\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)
-    \1
-mask, self\.dropout\)
-    mask)
-self\.power
-    0.5
-math\.sqrt\((.*)\)
-    \1 ** 0.5
-math\.inf
-    torch.inf
-self\.n_heads, self\.place = .*
-    self.n_heads = n_heads
-self\.n_kv_heads
-    self.n_heads
-rows\(d_model, shared, bias\)
-    Linear(d_model, d_model, bias)
-self\.activation\(
-    torch.relu(
-(?:Linear|Head)\((.*), (?:config.head_)?bias\)
-    nn.Linear(\1, bias=False)
-make_(?:cross_)?attention\(config\)
-    MultiHeadAttention(d_model, n_heads)
-make_feed_forward\(config\)
-    FeedForward(d_model, d_ff)
-make_norms\(config, (.)\)
-    nn.ModuleList((UnbiasedNorm(d_model) for _ in range(\1)))
-(?<== )norm\(
-    UnbiasedNorm(
-InputEmbedding\(\w+, .*\)
-    InputEmbedding(vocab_size, max_len, d_model)
-EMBEDDINGS\[.*\]\(
-    TokenEmbedding(
-(?<== )positions\(
-    LearnedPositions(
-layers = range\(.*\)
-    sizes, layers = ((d_model, n_heads, d_ff), range(n_layers))
-block\(config\)
-    block(*sizes)
-Stack\(source, block\)
-    Stack(n_layers, Block, d_model, *sizes)
-Stack\(config, cross_block\)
-    Stack(n_layers, CrossBlock, d_model, *sizes)
-self\.mask\(tgt.shape\[1\], tgt.device\)
-    causal_mask(tgt.shape[1])
-self\.pad\b
-    PAD
-hide\.to\(scores\.dtype\)
-    hide
-"""
+
+def names_in(source: str) -> set[str]:
+    """The names of variables, attributes and parameters."""
+    nodes = [*ast.walk(ast.parse(source))]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def statements(function) -> list[str]:
-    """The lines that run, without type hints and docstring."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    body = tree.body[1:] if ast.get_docstring(tree) else tree.body
-    return [line.strip() for x in body for line in ast.unparse(x).split("\n")]
-
-
-def as_chosen(lines: list[str]) -> list[str]:
-    """The module's lines, once every choice has been made."""
-    lines = [x for x in lines if not any(re.match(m, x) for m in MORE)]
-    for option, choice in re.findall(r"(\S.*)\n    (.*)\n", CHOSEN):
-        lines = [re.sub(option, choice, line) for line in lines]
-    text = re.sub(r"config\.|, device=device", "", "\n".join(lines))
-    # A mask that is named, and then used once.
-    text = re.sub(r"(mask = .*)\nmask = mask &", r"\1 &", text)
-    text = re.sub(r"^mask = (.*)\n(return .*)mask\)$", r"\2\1)", text)
-    return text.split("\n")
-
-
-class Names(ast.NodeTransformer):
-    """Put what some names stand for in their place."""
-
-    def __init__(self, known: dict[str, ast.expr]):
-        self.known = known
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.known.get(node.id, node)
-
-
-def in_one(lines: list[str]) -> list[str]:
-    """Lines without names for what is in between: steps of one line or two."""
-    names, kept = Names({}), []
-    for line in lines:
-        node = ast.parse(line.removeprefix("return ")).body[0]
-        value = names.visit(node.value)
-        if isinstance(node, ast.Assign) and isinstance(
-            node.targets[0], ast.Name
-        ):
-            names.known[node.targets[0].id] = value
-        else:
-            kept.append(ast.unparse(node))
-    return kept
-
-
-def methods(part: object) -> list[tuple[object, object]]:
-    """Each function of a part that a reader builds, and the module's."""
-    theirs = module_part(part.__name__)
-    if not inspect.isclass(part):
-        return [(part, theirs)]
-    own = [k for k, x in vars(part).items() if inspect.isfunction(x)]
-    return [(getattr(part, name), getattr(theirs, name)) for name in own]
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_the_modules_words_are_the_readers_and_options_and_refusals(name):
-    for own, theirs in methods(getattr(mine(), name)):
-        if own.__qualname__ == "UnbiasedNorm.__init__":  # in its base
-            theirs = tformer_lite.LayerNorm.__init__
-        said, wanted = statements(own), as_chosen(statements(theirs))
-        if name == "EncoderDecoder":  # to be one cell, the reader's is short
-            said, wanted = in_one(said), in_one(wanted)
-        assert wanted == said
+def test_a_readers_names_are_the_modules():
+    """But for the id of padding, which the module has from its config."""
+    files = [*MODEL.glob("*.py"), *OTHER_PARTS.glob("*.py")]
+    theirs = {x for file in files for x in names_in(file.read_text("utf8"))}
+    cells = one_file.definitions(ONE_FILE.read_text("utf8"))
+    mine = {name for part in PARTS for name in names_in(cells[part])}
+    assert len(PARTS) >= 15
+    assert mine - theirs - {*PARTS} == {"PAD"}
 
 
 # --- the same numbers ----------------------------------------------------

@@ -6,12 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cards
 import heads
 import nbformat
 import pytest
-from docutils import nodes
-from PIL import Image
 from repository import NOBODY
 
 from tests.helpers.browser import CHAPTERS, HTML, PAGES
@@ -39,20 +36,6 @@ def test_a_page_says_once_what_it_is_and_how_wide(page):
     assert (HTML / page).parent.joinpath(icon).exists()
 
 
-def test_a_description_ends_with_a_sentence_or_a_word():
-    three = "One two three. " * 3 + "So it is."
-    for text, words in {
-        three: three,
-        "Many words here. " * 12: ("Many words here. " * 9).strip(),
-        "word, " * 40: "word, " * 25 + "word …",
-    }.items():
-        page = nodes.document(None, None)
-        page += nodes.paragraph(text="Short.")
-        page += nodes.list_item("", nodes.paragraph(text="an item " * 20))
-        page += nodes.paragraph(text=text)
-        assert heads.description(page) == words
-
-
 def test_a_page_says_when_it_was_changed_and_of_which_version_it_is():
     foot = (HTML / CHAPTERS[3]).read_text("utf8").rpartition("<footer")[0]
     assert re.search(r"Last updated on \d+ \w+ 20\d\d\.", foot)
@@ -75,29 +58,6 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
     days = [heads.day_of_change(tmp_path / x) for x in ("a b.md", "old.md")]
     assert days == ["2026-02-04", "2026-01-03"]
     assert heads.day_of_change(Path("/x")) == ""
-    shallow = tmp_path / "shallow"
-    copy = ["git", "clone", "-q", "--depth=1", tmp_path.as_uri(), shallow]
-    run(tmp_path, *copy).check_returncode()
-    assert heads.day_of_change(shallow / "old.md") == ""
-
-
-def test_a_card_has_the_size_of_cards_and_the_whole_figure():
-    figure = Image.new("RGB", (400, 100), "white")
-    figure.paste("red", (10, 10, 390, 90))
-    card = cards.card("7 · Masks", "Book", figure)
-    assert card.size == cards.SIZE == (1200, 630)
-    below = card.crop((0, cards.FIGURE_TOP, *cards.SIZE))
-    dark = below.convert("L").point(lambda grey: 255 * (grey < 200))
-    left, top, right, bottom = dark.getbbox()
-    assert (right - left) / (bottom - top) == pytest.approx(380 / 80, rel=0.02)
-    assert right - left > 1000
-
-
-def test_the_longest_title_stays_on_the_card():
-    card = cards.card("A long title " * 9, "Book").convert("L")
-    ink = card.point(lambda grey: 255 * (grey < 100)).getbbox()
-    assert cards.MARGIN <= ink[0] < ink[2] <= 1200 - cards.MARGIN + 1
-    assert ink[3] < cards.FIGURE_TOP
 
 
 def test_where_there_is_no_page_the_book_says_so(visit):
@@ -173,6 +133,7 @@ def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
     assert f'<a href="{url}">Run this chapter in Colab</a>' in chapter
     address = f"{OURS[1]}/chapters/00.html"
     assert f'<link rel="canonical" href="{address}"' in chapter
+    assert f'"og:image" content="{OURS[1]}/_static/preview.png"' in chapter
     assert TERM.format("..") in chapter
     lost = (html / "404.html").read_text("utf8")
     assert '<base href="/book/">' in lost  # at whatever address it is shown

@@ -3,32 +3,36 @@ is to ask: in every look, offline, whole, readable, usable by all; on paper;
 and what a reader does with a chapter. A page of each kind is visited by
 `make test`, all others by `make full`."""
 
-import base64
 import gzip
+import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pdf
 import pytest
 from playwright.sync_api import Page, expect
+from pypdf import PdfReader
 
 from tests.helpers.browser import (
     CHAPTERS,
     DESK,
     NO_BOOK,
     PAGES,
-    SITE,
     View,
     fonts_of,
-    listen,
-    new_reader,
     open_page,
-    served,
 )
-from tests.helpers.looking import FAULTS, PALE, faults, faults_of_look
-from tests.helpers.paper import paper_faults, printed_page
-from tests.helpers.project import ROOT
+from tests.helpers.looking import (
+    FAULTS,
+    FEW_LOOKS,
+    LOOKS,
+    PALE,
+    WIDE,
+    faults,
+    faults_of_look,
+)
 
 KINDS = {
     "404.html",
@@ -69,9 +73,11 @@ def opened(reader, request):
 
 
 def test_a_page_has_no_fault(opened):
-    """Each fault is said, with its name and the part that has it."""
-    found_faults = faults(opened)
-    assert not found_faults, "\n\n".join([opened.page.url, *found_faults])
+    """Each fault is said, with its name and the part that has it; a page of
+    each kind is looked at in tablets and wide windows as well."""
+    is_kind = opened.page.url.endswith(tuple(KINDS))
+    page_faults = faults(opened, LOOKS if is_kind else FEW_LOOKS)
+    assert not page_faults, "\n\n".join([opened.page.url, *page_faults])
 
 
 BROKEN = """
@@ -106,7 +112,8 @@ def test_each_fault_is_found_by_its_name(visit):
     header.evaluate(
         "header => header.innerHTML = '<button aria-label=no>go</button>'"
     )
-    said = "\n".join(faults_of_look(page, "light", DESK))
+    looks = [faults_of_look(page, "light", width) for width in (DESK, WIDE)]
+    said = "\n".join(fault for look in looks for fault in look)
     missed = [name for name in (*FAULTS, PALE, *RULES) if name not in said]
     assert not missed, said
 
@@ -158,53 +165,40 @@ def test_nepali_is_drawn_with_the_font_of_the_book(opened):
     assert [used for used in fonts if (FONT, True) not in used] == []
 
 
+MARGIN = 16  # millimetres, as book.css has it
+BROAD, HIGH = 210 - 2 * MARGIN, 279 - 2 * MARGIN  # what A4 and Letter have
+# What is of no use on paper, higher than a page, or may be cut.
+UNLIKE_PAPER = {
+    "a control": """() => [...document.querySelectorAll(
+        "button, input, select, textarea, nav, .headerlink")]
+        .filter(part => part.checkVisibility())""",
+    "higher than a page": """high => [...document.querySelectorAll(
+        "article *")]
+        .filter(part => getComputedStyle(part).breakInside === "avoid")
+        .filter(part => part.getBoundingClientRect().height > high)""",
+    "a page may cut it": """() => [...document.querySelectorAll(
+        "svg, img, tr, .math")]
+        .filter(part => !part.parentElement.closest("svg"))
+        .filter(part => getComputedStyle(part).breakInside !== "avoid")""",
+}
+WRITTEN = ".map(part => part.outerHTML.slice(0, 200))"
+
+
+def paper_faults(page: Page) -> Iterator[str]:
+    """What is too large for the paper, may be cut, or is no use on it."""
+    yield from pdf.too_wide(page, BROAD)
+    yield from pdf.empty_figures(page)
+    for fault, find in UNLIKE_PAPER.items():
+        for part in page.evaluate(find + WRITTEN, HIGH / pdf.PIXEL):
+            yield f"{fault}: {part}"
+
+
 def test_a_page_is_whole_on_paper(opened):
-    found_faults = paper_faults(opened)
-    assert not found_faults, "\n\n".join([opened.page.url, *found_faults])
-
-
-@full
-def test_on_a_site_the_fonts_are_asked_for_at_once(browser):
-    reader = new_reader(browser)
-    reader.route("**/*", served)
-    view = View(reader.new_page())
-    listen(view)
-    view.page.goto(f"{SITE}/{CHAPTERS[1]}")
-    view.ready()
-    names = [url.rpartition("/")[2].partition("?")[0] for url in view.requests]
-    fonts = ["Eczar.woff2", "NotoSansDevanagari.woff2"]
-    assert [name for name in names if name.endswith("woff2")] == fonts
-    assert names.index(fonts[1]) < names.index("pydata-sphinx-theme.js")
-    assert view.problems == []
-    view.page.goto(f"{SITE}/404.html")
-    expect(view.page.locator("link[rel=preload]")).to_have_count(1)
-    reader.close()
-
-
-@full
-def test_the_web_font_draws_what_the_font_of_the_figures_draws(visit):
-    """The one is made of the other: `make font`."""
-    whole = ROOT / "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
-    code = base64.b64encode(whole.read_bytes()).decode()
-    differ = """async ([code, name]) => {
-        const whole = new FontFace("whole", `url(data:;base64,${code})`);
-        document.fonts.add(await whole.load());
-        const pen = document.createElement("canvas").getContext("2d");
-        const size = (font, word) => {
-            pen.font = `100px "${font}"`;
-            const { width, actualBoundingBoxAscent: up,
-                actualBoundingBoxDescent: down } = pen.measureText(word);
-            return [width, up, down].join();
-        };
-        const signs = /[\\p{sc=Deva}\u0964]+/gu;
-        const words = document.body.textContent.match(signs);
-        return [words.length, words.filter(
-            word => size("whole", word) !== size(name, word))];
-    }"""
-    page = visit("book/corpus.html").page
-    words, others = page.evaluate(differ, [code, FONT])
-    assert words > 500
-    assert others == []
+    close = "all => all.forEach(fold => fold.open = false)"
+    opened.page.eval_on_selector_all("article details", close)
+    page_faults = [*paper_faults(opened.page)]
+    assert not page_faults, "\n\n".join([opened.page.url, *page_faults])
+    opened.ready()
 
 
 @each_chapter
@@ -235,21 +229,17 @@ def test_every_shape_that_a_chapter_asks_for_is_right(opened):
 
 
 @full
-def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
-    dark, light = (
-        printed_page(visit(CHAPTERS[6], s)) for s in ("dark", "light")
-    )
-    drawn = [
-        [p.get_contents().get_data() for p in b.pages] for b in (dark, light)
+def test_a_dark_chapter_prints_light_and_open_cuts_no_figure_and_stays(visit):
+    page, light = visit(CHAPTERS[6], "dark"), visit(CHAPTERS[6], "light")
+    paper = {"format": "A4", "print_background": True, "tagged": True}
+    sheets = [
+        PdfReader(io.BytesIO(view.page.pdf(**paper))) for view in (page, light)
     ]
+    drawn = [[p.get_contents().get_data() for p in b.pages] for b in sheets]
     assert drawn[0] == drawn[1]
-    text = " ".join(sheet.extract_text() for sheet in light.pages)
-    assert list(pdf.cut_figures(light)) == []
+    text = " ".join(sheet.extract_text() for sheet in sheets[1].pages)
+    assert list(pdf.cut_figures(sheets[1])) == []
+    assert list(pdf.empty_pages(sheets[1])) == []
     assert "Show the setup" not in text
-
-
-@full
-def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
-    page = visit(CHAPTERS[6], "dark").page
-    page.pdf()
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    html = page.page.locator("html")
+    expect(html).to_have_attribute("data-theme", "dark")

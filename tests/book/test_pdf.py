@@ -113,14 +113,13 @@ def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(printed):
     assert "place 5" in texts[5]
 
 
-def test_links_lead_into_the_book_or_to_the_web(printed):
+def test_links_lead_into_the_book_or_to_the_web_and_nepali_has_its_font(
+    printed,
+):
     links = [x for sheet in printed.pages for x in pdf.annotations(sheet)]
     addresses = {link["/A"]["/URI"] for link in links if "/A" in link}
     assert addresses == {"https://example.org/", CONFIG["repository"]["url"]}
     assert "/part-two--where" in [link.get("/Dest") for link in links]
-
-
-def test_nepali_is_set_with_the_font_of_the_book(printed):
     fonts = printed.pages[3]["/Resources"]["/Font"].values()
     names = [font.get_object()["/BaseFont"] for font in fonts]
     assert any("NotoSansDevanagari" in name for name in names)

@@ -2,7 +2,6 @@
 it, in pages and in notebooks. A typed shape is compared with a measured one:
 what is right is said to be right, and of what is wrong, which axis."""
 
-import json
 import os
 import subprocess
 import sys
@@ -73,18 +72,18 @@ def test_cells_of_an_answer_are_folded_with_it(tmp_path):
     assert said == ""
 
 
+AMISS = {
+    "this cell is tagged `answer`, but stands right after no": ANSWER,
+    "the cell right after this question is not tagged": QUESTION + CELL,
+    "there is no axis 'Q'": "{axis}`Q`",
+    "needs </details> on a line": QUESTION.replace("\n\n", "\n"),
+}
+
+
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (ANSWER, "this cell is tagged `answer`, but stands right after no"),
-        (QUESTION + CELL, "the cell right after this question is not tagged"),
-        (QUESTION.replace("\n\n", "\n"), "needs </details> on a line"),
-        ("{axis}`Q`", "there is no axis 'Q'"),
-    ],
-)
-def test_a_cell_or_a_tag_that_is_amiss_is_a_warning(tmp_path, text, says):
-    assert says in built(tmp_path, text)[1]
+def test_a_cell_or_a_tag_that_is_amiss_is_a_warning(tmp_path):
+    said = built(tmp_path, "\n\nOn.\n\n".join(AMISS.values()))[1]
+    assert [warning for warning in AMISS if warning not in said] == []
 
 
 # --- notebooks -----------------------------------------------------------
@@ -159,16 +158,13 @@ LOGITS, MASK = "B 2,T 8,V 1024", "1 1,1 1,T 8,T 8"
 SWAPPED = "heads (H) and target positions (T) are swapped: transposed where?"
 CASES = {
     ("right", Q): dict.fromkeys(
-        ["(2, 3, 8, 4)", "2 3 8 4", "2x3x8x4", "torch.Size([2, 3, 8, 4])",
-         "BHTD", "b, h, t, d", "B n_heads T D", "(B, 3, T, 4)",
-         "B=2, H=3, T=8, D=4", "B × H × T × D", "`2, 3, 8, 4`"],
+        ["(2, 3, 8, 4)", "2x3x8x4", "torch.Size([2, 3, 8, 4])", "BHTD",
+         "b, h, t, d", "B n_heads T D", "B=2, H=3, T=8, D=4", "`2, 3, 8, 4`"],
         "Right: ",
     ),
     ("right", X): {"B T d_model": "Right: "},
     ("right", LOGITS): {
         "(2, 8, 1,024)": "Right: ",
-        "2, 8, 1024": "Right: ",
-        "B T vocab_size": "Right: ",
     },
     ("right", MASK): {"1, 1, T, T": "Right: "},
     ("right", "T 8"): {"(8,)": "Right: ", "T": "Right: "},
@@ -188,7 +184,6 @@ CASES = {
         "2 8 12": "heads (H) and channels per head (D) are still joined: "
         "12 = H · D.",
         "2 8 4": "one axis is missing: heads (H).",
-        "3 4": "2 axes are missing: batch (B) and target positions (T).",
         "2 3 8 48": "the last axis cannot be 48, the size of hidden channels "
         "of the feed-forward layer (F); here it is channels per head (D), 4.",
         "2 3 8 7": "the last axis cannot be 7, which is the size of no letter",
@@ -196,8 +191,6 @@ CASES = {
         "2 3 8 4 1": "one axis is too many: an axis of size 1.",
         "2 3 8 4 8": "too many: 8, the size of target positions (T) or "
         "source positions (S).",
-        "5 5": "4 axes are expected, your shape has 2. One that is missing: "
-        "batch (B).",
         "7 7 7 7": "4 axes are not right; the first axis cannot be 7",
     },
     ("wrong", SCORES): {
@@ -213,10 +206,8 @@ CASES = {
     ("unread", Q): {
         "": "Type a shape.",
         "hello": "“hello” is no axis that I know.",
-        "B Q T": "“Q” is no axis letter that I know.",
         "2, -1, 4": "-1 lets PyTorch work a size out. Which one will it be?",
         "<b>2</b>": "is no axis that I know.",
-        "2.5": "“2.5” is no axis",
     },
 }  # fmt: skip
 EVERY = [
@@ -238,17 +229,3 @@ def test_a_typed_shape_is_told_what_is_wrong():
         verdict, *_, says = case
         assert said["verdict"] == verdict, case
         assert says in said["says"], case
-
-
-@pytest.mark.slow
-def test_every_measured_shape_is_right_when_it_is_typed():
-    """In letters as in sizes; and with an axis more it is wrong."""
-    shapes = json.loads((ROOT / "book" / "shapes.json").read_text())["shapes"]
-    asked, wanted = [], []
-    for axes in filter(None, shapes.values()):
-        text = ",".join(f"{name} {size}" for name, size in axes)
-        names, sizes = zip(*((name, str(size)) for name, size in axes))
-        asked += [(text, " ".join(names)), (text, " ".join(sizes))]
-        asked += [(text, " ".join([*sizes, "7"]))]
-        wanted += ["right", "right", "wrong"]
-    assert [got["verdict"] for got in judged(asked)] == wanted

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.printed_003 import COUNTERPARTS, TABLE
 from tests.helpers.project import NOTEBOOKS, printed
-from tformer_lite import CharTokenizer, book_text, running_trace
+from tformer_lite import CharTokenizer, book_text
 
 
 @cache
@@ -168,24 +168,3 @@ def test_an_axis_of_words_has_the_letter_of_their_sequence(chapter):
                 right = "T" if NEPALI.search(plain) else "S"
                 wrong += [plain] * (letter != right)
     assert wrong == []
-
-
-@pytest.mark.slow
-def test_letters_of_attention_in_figures_are_those_that_the_tracer_proves():
-    """Where a figure shows a matrix of the running example's attention."""
-    proved = {}
-    for attention in running_trace().attention():
-        letters = tuple(map(str, attention.axes[-2:]))
-        for values in attention.scores, attention.weights:
-            for matrix in values.flatten(0, -3):
-                key = tuple(f"{x:.2f}" for x in matrix[:, 0].tolist())
-                proved[key] = letters
-    shown = []
-    for chapter in BUILT:
-        for rows, columns, _, lines in tables(chapter):
-            numbers = [re.findall(r"−?-?\d+\.\d\d", line) for line in lines]
-            first = tuple(x[0].replace("−", "-") for x in numbers if x)
-            if first in proved:
-                shown.append(((rows, columns), proved[first]))
-    assert {x[1] for x in shown} == {("S", "S"), ("T", "T"), ("T", "S")}
-    assert [x for x in shown if x[0] != x[1]] == []

@@ -1,61 +1,23 @@
 """Pictures that are stored beside the book are not older than the book."""
 
 import re
-import shutil
 
 import pypdf
 import pytest
 import stored_pictures
-from PIL import Image
-
-from tests.helpers.project import ROOT
 
 NUMBER = r"-?\d+\.?\d*"
 OLD = "the picture is old: run `make picture`"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        (stored_pictures.FIRST_PAGE, stored_pictures.figure_text),
-        (stored_pictures.EMBLEM, stored_pictures.emblem_text),
-    ],
-)
-def test_the_first_page_shows_what_is_drawn_today(file, text):
-    texts = file.read_text("utf8"), text()
+def test_the_first_page_shows_what_is_drawn_today():
+    stored = stored_pictures.FIRST_PAGE.read_text("utf8")
+    texts = stored, stored_pictures.figure_text()
     words = [re.split(NUMBER, text) for text in texts]
     assert words[0] == words[1], OLD
     places = [list(map(float, re.findall(NUMBER, x))) for x in texts]
     assert places[0] == pytest.approx(places[1], abs=0.11), OLD
-
-
-def test_the_readme_shows_the_book_as_it_is():
-    stored = Image.open(stored_pictures.PREVIEW).text.get("digest")
-    assert stored == stored_pictures.preview_digest(), "run `make preview`"
-
-
-def test_another_figure_makes_the_readmes_picture_old(monkeypatch, tmp_path):
-    page = f"{stored_pictures.PAGE}.ipynb"
-    for name in page, "book/_static/book.css":
-        (tmp_path / name).parent.mkdir(parents=True)
-    shutil.copy(ROOT / "book/_static/book.css", tmp_path / "book/_static")
-    monkeypatch.setattr(stored_pictures, "ROOT", tmp_path)
-    text = (ROOT / page).read_text("utf8")
-    section = text.index(f"## {stored_pictures.SECTION}")
-    figure = text.index("<svg ", section)
-    digests = set()
-    for changed in (
-        text,
-        text.replace("<svg ", "<svg x='1' ", 1),
-        (text[:figure] + text[figure:].replace("<svg ", "<svg x='1' ", 1)),
-    ):
-        (tmp_path / page).write_text(changed, "utf8")
-        digests.add(stored_pictures.preview_digest())
-    assert len(digests) == 2  # a figure of another section says nothing
-    (tmp_path / page).write_text(text.replace(stored_pictures.SECTION, "X"))
-    with pytest.raises(ValueError, match="no section"):
-        stored_pictures.preview_digest()
 
 
 @pytest.fixture(scope="module")

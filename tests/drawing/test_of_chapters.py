@@ -3,22 +3,16 @@ say it in words; their letters have room on a phone; and what cannot be drawn
 is refused."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
-from matplotlib.patches import (
-    FancyBboxPatch,
-    PathPatch,
-    Rectangle,
-    Wedge,
-)
+from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle, Wedge
 from matplotlib.quiver import Quiver
 from pictures.alignment import BAND, bands, ribbons
 from pictures.arrows import arrows
-from pictures.beam_tree import RIVER, WatchedBeams, beam_tree, lanes_of
+from pictures.beam_tree import WatchedBeams, beam_tree
 from pictures.blocks import blocks
 from pictures.broadcast import broadcast
 from pictures.dots import dots
@@ -32,12 +26,7 @@ from pictures.word_rows import word_rows
 from torch.testing import assert_close
 
 from gallery import stored_catches
-from tests.helpers.drawings import (
-    NEPALI,
-    dark_counterparts,
-    letter_faults,
-    texts,
-)
+from tests.helpers.drawings import NEPALI, letter_faults, texts
 from tformer_lite import (
     FusedAttention,
     MultiHeadAttention,
@@ -108,11 +97,9 @@ ROOM = [
     lambda: arrows(Q, K, titles="qk", columns=["q at 2, k at 4\n2"] * 6),
     *moved(8, 12, 3),
     *moved(3, 64, 8),
-    lambda: blocks(X.flatten(), HEADS.flatten(), of=X),
     lambda: growth(GROWING, GROWING, rows=NEPALI),
     lambda: growth([TABLE[:n].repeat(1, 4) for n in range(1, 21)]),
     lambda: head_wires(*SHARED, titles=KINDS),
-    lambda: head_wires(torch.tensor([0] * 32), titles=["x" * 99]),
     lambda: look_up(EXAMPLE.src[0], torch.randn(1024, 12), ENGLISH),
     lambda: look_up(
         torch.arange(0, 40000, 2000), torch.randn(40000, 30), LONG
@@ -120,7 +107,6 @@ ROOM = [
     lambda: projections(
         torch.randn(24), MultiHeadAttention(24, 8, n_kv_heads=2), LONG[0]
     ),
-    lambda: tree(UNSEEN, 1),
     lambda: tree("i am not cold.", 5),
     lambda: broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words),
     lambda: broadcast(causal_mask(20), window_mask(20, 3)),
@@ -129,7 +115,6 @@ ROOM = [
     lambda: ribbons(*[TABLE[:8].T.softmax(-1)] * 2, columns=ENGLISH),
     lambda: ribbons(torch.eye(20), rows=LONG, columns=LONG),
     lambda: dots(stored_catches().found, stored_catches().shelves),
-    lambda: dots(MARKS, {"first": "a title"}),
     lambda: without(CUT, "norms"),
     lambda: without(CUT),
     lambda: word_rows(ENGLISH, NEPALI * 2, titles=["words", "again"]),
@@ -142,47 +127,25 @@ def test_letters_have_room_on_a_phone(draw):
     assert letter_faults(draw()) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("draw", ROOM[::3])
-def test_every_colour_has_its_dark_counterpart(draw):
-    dark_counterparts(draw().svg())
-
-
 REFUSED = [
-    (lambda: arrows(), "0 tensors"),
-    (lambda: arrows(Q, K, Q), "3 tensors"),
     (lambda: arrows(torch.zeros(4, 3)), "shows two numbers"),
     (lambda: arrows(Q, K[:2]), "needs its counterpart"),
-    (lambda: arrows(Q / 0), "not real and finite"),
-    (lambda: arrows(Q, columns=["a", "b"]), "2 labels for 6 circles"),
     (lambda: blocks(X, X + 1), "24, which is no address"),
-    (lambda: blocks(X // 2), "stands in two places"),
-    (lambda: blocks(X[None]), r"\(1, 2, 12\): give a tensor of addresses"),
     (lambda: blocks(X, X.view(1, 2, 3, 4)), "choose one sentence"),
     (lambda: blocks(torch.arange(130).view(2, 65)), "room for 20 words of 64"),
     (lambda: broadcast(PADDING, causal_mask(5)), "do not fit each other"),
-    (lambda: broadcast(PADDING[0]), "give booleans of shape"),
-    (lambda: broadcast(causal_mask(21)), "there is room for"),
     (lambda: growth(GROWING, GROWING[:2]), "after .2, 4. steps"),
-    (lambda: growth([TABLE[0]]), "shows a matrix"),
-    (lambda: growth([TABLE, TABLE[:, :2]]), "columns"),
-    (lambda: head_wires(torch.tensor([[0]])), "has shape"),
     (lambda: head_wires(torch.tensor([-1])), "has numbers"),
-    (lambda: head_wires(torch.tensor([0.5])), "has numbers"),
     (lambda: look_up(X, TABLE), "one sentence"),
     (lambda: look_up(torch.tensor([20]), TABLE), "id 20 is outside"),
     (lambda: projections(ROW, FusedAttention(12, 3)), "has no query"),
     (lambda: projections(V, MultiHeadAttention(4, 1)), "one word's vector"),
     (lambda: tree("she ate.", 2, sources=2), "width=2 and 2 sources"),
     (lambda: one_query(ROW[None], V), r"scores \(1, 4\).*choose one"),
-    (lambda: one_query(ROW, V, MASK[:2]), "mask"),
     (lambda: ribbons(-WEIGHTS), "negative"),
     (lambda: ribbons(WEIGHTS, row="x"), "row='x' is none of"),
-    (lambda: ribbons(WEIGHTS, titles=["a", "b"]), "1 tensors, 2 titles"),
     (lambda: dots({"a": [], "b": []}), "2 rows, and no mark in any"),
-    (lambda: dots(MARKS, {"x": "title"}), "no row 'x': there are first"),
     (lambda: without(CUT, "mask"), "part='mask' is none of nothing, norms"),
-    (lambda: without({}), "there is no task"),
     (lambda: word_rows([1], [], titles="ab"), r"rows of \[1, 0\] words"),
 ]
 
@@ -198,20 +161,16 @@ SAID = [
         lambda: word_rows(["a", "b"], [4, 0], ["a", "?"], titles="xyz"),
         "x: a b. y: 4 0. z: a ?. Not the same in the end: b.",
     ),
-    (lambda: without(CUT, "norms"), "norms, percent right: sums 25, whole 68"),
     (
         lambda: without(CUT),
         "sums, percent right: nothing left out 50, 55, 100; norms",
     ),
     (lambda: blocks(X, X.view(3, 2, 4)), "X.view(3, 2, 4) (3, 2, 4): 8 of 24"),
-    (lambda: blocks(HEADS, HEADS.reshape(2, 12), of=X), "0 0 1 2 3 1 0 1 2 3"),
     (lambda: broadcast(PADDING, CAUSAL), "63 of 128 places are allowed"),
-    (lambda: broadcast(PADDING, CAUSAL), "\n1 1 . . . . . .\n"),
     (
         lambda: growth(GROWING, rows=NEPALI, titles="k"),
         "step 4, k of ।: " + " ".join(f"{x:.2f}" for x in TABLE[3].tolist()),
     ),
-    (lambda: head_wires(SHARED[1]), "key head  0  0  0  0  1  1  1  1"),
     (
         lambda: look_up(torch.tensor([2, 0, 9, 0]), TABLE, ENGLISH[:4]),
         "4 ids fetch 3 of 20 rows: mouth, not fetch row 0.",
@@ -295,8 +254,9 @@ def watched(text: str, width: int) -> WatchedBeams:
     return beams
 
 
-@pytest.mark.parametrize("width", [1, 2, 4])
-@pytest.mark.parametrize("text", [UNSEEN, "the teacher ate."])
+@pytest.mark.parametrize(
+    ("text", "width"), [(UNSEEN, 2), ("the teacher ate.", 4)]
+)
 def test_it_is_the_search_and_the_chances_are_the_models(text, width):
     beams, src = watched(text, width), source(text)
     best, *_ = beams.ranked()
@@ -312,27 +272,6 @@ def test_it_is_the_search_and_the_chances_are_the_models(text, width):
             total = node.before.total * chance
             assert node.total == pytest.approx(total, abs=1e-4)
     assert math.log(best.total) == pytest.approx(beams.total[0].item())
-
-
-def test_lines_are_as_wide_as_what_leads_there_is_likely():
-    totals = [node.total for node in watched(UNSEEN, width=2).nodes[1:]]
-    picture = tree(UNSEEN, 2)
-    wide = {path.get_linewidth() for path in found(picture, PathPatch)}
-    expected = {max(0.7, RIVER * total) for total in totals}
-    assert sorted(wide) == pytest.approx(sorted(expected), abs=1e-6)
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 5])
-def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
-    nodes = watched("she ate.", width).nodes
-    steps = max(node.step for node in nodes)
-    lane = lanes_of(nodes, steps)
-    assert len({(node.step, lane[node]) for node in lane}) == len(lane)
-    for step in range(1, steps + 1):
-        here = [node for node in lane if node.step == step]
-        lines = sorted((lane[node.before], lane[node]) for node in here)
-        assert all(a[1] < b[1] for a, b in pairwise(lines))
-        assert all(start <= end for start, end in lines)
 
 
 # --- blocks and masks ----------------------------------------------------

@@ -16,22 +16,8 @@ from outputs import figure as in_page
 from PIL import Image
 
 from tests.helpers.colours import contrast, rgb
-from tests.helpers.drawings import (
-    ENGLISH,
-    NEPALI,
-    SCORES,
-    dark_counterparts,
-    texts_on,
-)
-from tformer_lite import (
-    attention_steps,
-    bars,
-    curves,
-    heatmap,
-    running_trace,
-    seeds,
-    where,
-)
+from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
+from tformer_lite import heatmap
 from tformer_lite.drawing.surface import picture
 from tformer_lite.drawing.surface.matrix import Matrix
 from tformer_lite.drawing.surface.page import Page
@@ -50,16 +36,6 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
-NAMED = {"rows": ["one", "two"], "columns": [".", "."]}
-WORDS, RISING = list("abcd"), torch.arange(4.0)
-PICTURES = {
-    "heatmap": lambda: heatmap(SCORES, SCORES, rows=NEPALI, columns=ENGLISH),
-    "steps": lambda: attention_steps(running_trace().attention()[1], row=1),
-    "bars": lambda: bars(RISING, -RISING, labels=WORDS, glosses=WORDS),
-    "seeds": lambda: seeds(RISING, RISING + 1, axis="loss"),
-    "curves": lambda: curves(*[RISING + i for i in range(5)], heads=["a\nb"]),
-    "where": lambda: where(running_trace(), "self_attention"),
-}
 
 
 def root_of(picture: Picture) -> ElementTree.Element:
@@ -93,13 +69,6 @@ def test_panels_stand_side_by_side_and_are_set_free_in_a_page():
     assert page.startswith('<div class="figure"')
     assert page.count('<svg class="panel" width=') == 4
     assert in_page(heatmap(SCORES).svg()).startswith('<svg class="figure"')
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PICTURES)
-def test_every_colour_has_its_dark_counterpart(name):
-    pairs = dark_counterparts(PICTURES[name]().svg())
-    assert pairs[INK[0]] == INK[1]
 
 
 PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
@@ -191,15 +160,6 @@ def test_the_first_cell_is_painted_where_its_panel_says():
         image.getpixel((round(left + 0.55 * wide), round(top + 0.2 * high)))
         == (255,) * 3
     )
-
-
-@pytest.mark.slow
-def test_a_title_is_painted_above_the_first_row_and_that_above_the_next():
-    (figure,) = heatmap(FIRST, **NAMED, titles=["above"]).figures
-    figure.canvas.draw()
-    boxes = {x.get_text(): x.get_window_extent() for x in texts_on(figure)}
-    heights = [boxes[x].y0 for x in ("above", *NAMED["rows"])]
-    assert heights == sorted(heights, reverse=True)
 
 
 def cells(values, hidden=None) -> str:

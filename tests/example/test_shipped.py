@@ -86,11 +86,6 @@ def test_translators_learn_from_every_seed(name):
     assert [*result["seeds"]] == sorted(map(str, range(1, SEEDS[name] + 1)))
     for figures in result["seeds"].values():
         assert LEAST[name] < figures["exact_match"] <= 1
-        assert 95 < figures["bleu"] <= 100
-        assert 95 < figures["chrf"] <= 100
-        assert (figures["bleu"] == 100) >= (figures["exact_match"] == 1)
-    assert "tok:intl" in result["signatures"]["bleu"]
-    assert "nc:6" in result["signatures"]["chrf"]
     notes = math.ceil(recipe.steps / recipe.every)
     for part in ("train", "val"):
         losses = result[f"{part}_losses"]

@@ -26,8 +26,7 @@ def asked(ask: str, given=None):
 
 
 def test_whatever_their_number_each_has_its_turn_before_one_has_two():
-    numbers = [1, 2, 3, 4, 34, 36, 37, 38, 89, 100]
-    given = [*product((20_783, 0), numbers)]
+    given = [*product((20_783, 0), [1, 2, 3, 36, 37, 100])]
     for (_, many), turns in zip(given, asked(TURNS, given), strict=True):
         assert sorted(turns) == [*range(many)]
 
@@ -49,7 +48,6 @@ def test_a_day_is_a_date_that_there_is():
 SCORES = [
     ({}, "0 of 0 found, 0 days in a row"),
     ({27: "○●"}, "1 of 1 found, 1 day in a row"),
-    ({26: "●"}, "1 of 1 found, 1 day in a row"),
     ({25: "●"}, "1 of 1 found, 0 days in a row"),
     ({26: "●", 27: "◐×"}, "1 of 2 found, 1 day in a row"),
     ({25: "●", 26: "○●", 24: "×"}, "2 of 3 found, 2 days in a row"),
@@ -144,18 +142,6 @@ def test_a_day_is_scored_once_and_a_free_hunt_never(browser):
     expect(part(page, "shared")).to_be_hidden()
 
 
-@full
-def test_the_bug_of_a_day_that_is_over_can_be_found_and_is_not_scored(browser):
-    day = "2026-11-20"
-    page = days_page(browser, f"#day={day}")
-    find(page, bug_of(day))
-    said = "Bugs of the day: 0 of 0 found, 0 days in a row."
-    expect(part(page, "score")).to_have_text(said)
-    said = shared_text("20 November 2026", "●")
-    line = f"{said} {SITE}/{PLAY}#day={day}"
-    expect(part(page, "line")).to_have_value(line)
-
-
 DENIED = """
 for (const kind of ["localStorage", "sessionStorage"]) {
     Object.defineProperty(window, kind, { get() {
@@ -181,8 +167,10 @@ def test_where_nothing_may_be_kept_or_copied_a_day_is_had_all_the_same(
 
 
 @full
-def test_on_a_disk_a_line_leads_to_no_place_of_the_readers(visit):
+def test_a_day_that_is_over_is_not_scored_and_a_disk_is_no_place(visit):
     page = visit(f"{PLAY}#day=2026-11-20").page
     find(page, bug_of("2026-11-20"))
+    said = "Bugs of the day: 0 of 0 found, 0 days in a row."
+    expect(part(page, "score")).to_have_text(said)
     said = shared_text("20 November 2026", "●")
     expect(part(page, "line")).to_have_value(said)

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browser import HTML, SITE, new_reader, served
+from tests.helpers.browser import HTML, new_reader
 from tests.helpers.playing import PLAY, part
 
 pytestmark = pytest.mark.full
@@ -22,8 +22,6 @@ window.Worker = class {
 window.answer = data => worker.onmessage({ data });
 """
 NONE = {
-    "no worker": "delete window.Worker",
-    "no blob": "window.Blob = undefined",
     "one that does not start": """window.Worker = class {
         constructor() { setTimeout(() => this.onerror()); }
         postMessage() {}
@@ -102,22 +100,6 @@ def test_an_answer_that_comes_late_is_kept_for_its_own_bug(page):
     assert page.evaluate("asked") == ["norm_squared", "norm_over_time"]
 
 
-def test_a_sentence_and_all_that_follows_from_it_change_together(page):
-    plant(page, "no_positions")
-    state = """text => {
-        const part = name => document.querySelector(`[data-part=${name}]`);
-        part("sentence").value = text;
-        part("sentence").dispatchEvent(new Event("input"));
-        return [part("result").textContent, part("compared").textContent,
-            part("matrix").rows[2].cells[0].textContent];
-    }"""
-    for text, first in ("ram saw me.", "रामले"), ("hari saw me.", "हरिले"):
-        written, compared, row = page.evaluate(state, text)
-        assert first in written + compared
-        assert row.replace(" → ", " ") in written
-    assert "रामले" not in written + compared
-
-
 @pytest.mark.parametrize("lacking", NONE.values(), ids=NONE)
 def test_without_a_worker_the_page_finds_out_when_it_rests(browser, lacking):
     reader = new_reader(browser)
@@ -130,21 +112,4 @@ def test_without_a_worker_the_page_finds_out_when_it_rests(browser, lacking):
     all_of_them = re.compile(r"(\d+) of \1 test translations change so far")
     expect(part(page, "count")).to_have_text(all_of_them, timeout=SLOWLY)
     assert errors == []
-    reader.close()
-
-
-def test_a_site_that_forbids_workers_has_its_lamps(browser):
-    def strict(route):
-        if route.request.url.split("#")[0].endswith(PLAY):
-            policy = {"Content-Security-Policy": "worker-src 'none'"}
-            route.fulfill(path=HTML / PLAY, headers=policy)
-        else:
-            served(route)
-
-    reader = new_reader(browser)
-    reader.route("**/*", strict)
-    page = reader.new_page()
-    page.goto(f"{SITE}/{PLAY}#bug=no_causal_mask")
-    noticed = part(page, "noticed")
-    expect(noticed).to_contain_text("causality", timeout=SLOWLY)
     reader.close()

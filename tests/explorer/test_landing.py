@@ -111,15 +111,6 @@ def told_apart(page: Page) -> None:
     assert min(contrast(ink, ground) for ink in inks) >= 6
 
 
-def test_bugs_lamps_bars_and_steps_are_on_the_page_to_play_on_alone(visit):
-    for name, has_them in (PAGE, False), ("book/play.html", True):
-        view = visit(name)
-        for part in "bug", "hunt", "lamps", "chances", "matrix":
-            count = view.page.locator(f"[data-part={part}]").count()
-            assert (count > 0) == has_them, part
-        assert any("/play.js" in url for url in view.requests) == has_them
-
-
 def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
     text = (STATIC / "landing.mjs").read_text("utf8")
     done = re.search("const DONE = .*", text)[0]

@@ -245,12 +245,15 @@ def test_play_translates_and_its_lamps_light(browser):
     browser.wait_for(result, "के यो तिम्रो घर हो?")
 
 
-def test_resize_counts(browser):
+def test_resize_counts_and_the_atlas_compares(browser):
     browser.open("book/resize.html#preset=char_lm&H=6")
-    totals = browser.run(TEXT, "#resize [data-part=totals]")
-    assert "the preset’s" in totals
+    totals = "#resize [data-part=totals]"
+    assert "the preset’s" in browser.run(TEXT, totals)
     browser.run("() => { location.hash = 'preset=llama_3_8b'; }")
-    browser.wait_for("#resize [data-part=totals]", "8,030,261,248")
+    browser.wait_for(totals, "8,030,261,248")
+    browser.open("book/atlas.html#compare=gpt-2,llama-3-8b")
+    assert "rows differ" in browser.run(TEXT, "#atlas [data-part=said]")
+    assert "Llama 3 8B" in browser.run(TEXT, "#atlas thead")
 
 
 def test_a_chapter_explores_and_judges_a_typed_shape(browser):
@@ -265,11 +268,3 @@ def test_a_chapter_explores_and_judges_a_typed_shape(browser):
         return form.querySelector("[role=status]").textContent;
     }""")
     assert said.startswith("Right: ")
-
-
-def test_the_atlas_compares_what_the_address_asks_for(browser):
-    browser.open("book/atlas.html#compare=gpt-2,llama-3-8b")
-    assert "rows differ" in browser.run(TEXT, "#atlas [data-part=said]")
-    head = browser.run(TEXT, "#atlas thead")
-    assert "GPT-2 (small)" in head
-    assert "Llama 3 8B" in head

@@ -2,7 +2,6 @@
 wrong with how they stand."""
 
 import math
-import re
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -34,15 +33,6 @@ def texts(svg: str) -> list[str]:
     return [
         node.text for node in root.iter("{http://www.w3.org/2000/svg}text")
     ]
-
-
-def dark_counterparts(svg: str) -> dict[str, str]:
-    """The dark colour of each light one in a drawing; every one has one."""
-    light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
-    pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
-    assert light == set(pairs)
-    assert all(pairs[colour] != colour for colour in light)
-    return pairs
 
 
 @mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it

@@ -213,8 +213,8 @@ class GPT(nn.Module):
             if name.endswith("c_proj.weight"):
                 deep = 0.02 / (2 * config.n_layer) ** 0.5
                 nn.init.normal_(weight, mean=0.0, std=deep)
-        places = self.transformer["wpe"].weight.numel()
-        count = sum(p.numel() for p in self.parameters()) - places
+        count = sum(p.numel() for p in self.parameters())
+        count -= self.transformer["wpe"].weight.numel()
         print(f"number of parameters: {count / 1e6:.2f}M")
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple:

@@ -48,11 +48,7 @@ def test_the_newest_version_in_the_changelog_is_the_modules():
 def test_every_target_of_make_is_explained_to_contributors():
     for target in set(TARGETS) - {"help", "clean"}:
         assert f"`make {target}" in GUIDE, target
-
-
-def test_help_lists_ten_targets_that_there_are():
     listed = re.findall(r'@echo "make ([a-z]+)', paper("Makefile"))
-    assert len(listed) == 10
     assert {*listed} <= {*TARGETS}
 
 
@@ -66,19 +62,6 @@ def test_a_paper_is_short_and_the_files_that_it_names_exist(name, most):
     paths = re.findall(r"`((?:tformer_lite|tests|book)/[\w./]+)`", paper(name))
     assert links + paths
     assert [x for x in links + paths if not (ROOT / x).exists()] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("PARTS", "tformer_lite/model/choices.py"),
-        ("CHECKS", "shapewatch/properties/reporting.py"),
-        ("EXPECTED", "tests/gallery/test_caught.py"),
-    ],
-)
-def test_a_name_that_the_guide_tells_to_change_exists(name, file):
-    assert f"`{name}`" in GUIDE
-    assert re.search(rf"^{name}(: [^=]+)? = ", paper(file), re.M)
 
 
 def test_the_names_on_the_page_exist():
@@ -117,13 +100,6 @@ def test_the_picture_says_what_imports_there_are():
     stored = architecture.PICTURE.read_text("utf8")
     said = architecture.sentence(architecture.imports())
     assert said in stored, "imports have changed: run `make picture`"
-
-
-@pytest.mark.full
-def test_the_picture_is_drawn_from_the_imports_as_they_are():
-    drawn = architecture.svg_text(architecture.imports())
-    stored = architecture.PICTURE.read_text("utf8")
-    assert stored == drawn, "imports have changed: run `make picture`"
 
 
 def test_an_arrow_that_others_stand_for_is_left_out():
@@ -174,14 +150,3 @@ def test_a_job_has_few_rights_ends_in_time_and_keeps_no_credentials(name):
     for step in job["steps"]:
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
-
-
-def test_the_four_workflows_are_started_as_the_readme_says():
-    starts = {name: flow[True] for name, flow in WORKFLOWS.items()}  # on:
-    assert set(starts) == {"tests", "pages", "nightly", "release"}
-    assert set(starts["tests"]) == {"push", "pull_request"}
-    assert starts["pages"]["push"] == {"branches": ["main"]}
-    assert starts["release"] == {"push": {"tags": ["v*"]}}
-    assert "schedule" in starts["nightly"]
-    reads = {"contents": "read"}
-    assert all(flow["permissions"] == reads for flow in WORKFLOWS.values())

@@ -8,13 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import environment
 import notebooks
 import pytest
 import yaml
+from repository import addresses
+from repository import project_files as files_of_git
 
 from tests.helpers.project import ROOT, copy_project, project_files, run
 
@@ -53,11 +54,7 @@ def test_an_old_python_is_told_what_to_do(folder):
     assert said in done.stderr
     assert "make book PYTHON=" in done.stderr
     assert not (folder / ".venv").exists()
-
-
-def test_the_tool_can_be_read_by_old_pythons():
-    source = (ROOT / TOOL).read_text()
-    compile(source, "environment.py", "exec")
+    source = (ROOT / TOOL).read_text()  # which old ones can read
     assert not [new for new in ('f"', "match ", ":=") if new in source]
 
 
@@ -81,7 +78,7 @@ def test_what_fails_is_said_in_a_sentence(
 
 @pytest.mark.parametrize(
     ("left", "commands"),
-    [("", 2), ("pip", 2), ("python", 2), ("pip python", 1)],
+    [("pip", 2), ("python", 2), ("pip python", 1)],
 )
 def test_what_a_failed_attempt_left_behind_is_made_anew(
     left, commands, folder, monkeypatch
@@ -114,21 +111,10 @@ PAGES = r"https://[\w.-]+/{}(?![\w-])"
 FETCHED = re.compile(r'\bHOME = \\?"([^"\\]+)')
 
 
-def call(root: Path, tool: str, *words: str) -> subprocess.CompletedProcess:
-    """Call one of the project's own tools, with bare Python."""
-    file = root / "book" / "_tools" / tool
+def call(root: Path, *words: str) -> subprocess.CompletedProcess:
+    """Call the project's own tool, with bare Python."""
+    file = root / "book" / "_tools" / "repository.py"
     return run(root, sys.executable, "-S", file, *words)
-
-
-def move(root: Path, *places: str) -> subprocess.CompletedProcess:
-    return call(root, "repository.py", *places)
-
-
-def addresses(root: Path) -> list[str]:
-    """The repository and the site, in the one place."""
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf8"))
-    urls = project["project"]["urls"]
-    return [urls["Repository"], urls["Homepage"]]
 
 
 def texts(root: Path) -> dict[Path, str]:
@@ -141,40 +127,46 @@ def texts(root: Path) -> dict[Path, str]:
     }
 
 
-def fetched(root: Path) -> list[str]:
+def homes(root: Path) -> set[str]:
     """The places that the first cells of a project fetch from."""
-    files = texts(root).items()
-    return [
-        place
-        for file, text in files
-        if file.parts[0] == "chapters"
-        for place in FETCHED.findall(text)
-    ]
+    chapters = [x for f, x in texts(root).items() if f.parts[0] == "chapters"]
+    return {place for text in chapters for place in FETCHED.findall(text)}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """A copy of the project; each test puts it back as it was."""
+    copy = copy_project(tmp_path_factory.mktemp("copy"))
+    before = texts(copy)
+    yield copy
+    changed = {f for f, text in texts(copy).items() if text != before[f]}
+    numbered = {f"{package}/__init__.py" for package in OURS}
+    numbered |= {"CITATION.cff", "classroom/pyproject.toml", "pyproject.toml"}
+    assert {*map(str, changed)} == numbered  # a version's number stays
 
 
 def test_every_copy_of_an_address_is_the_one_in_pyproject():
     url, site = addresses(ROOT)
     files = [x for f, x in texts(ROOT).items() if f.parts[0] != "tests"]
     name = url.rpartition("/")[2]
-    homes = re.findall(HOME.format(name), "\n".join(files))
+    repositories = re.findall(HOME.format(name), "\n".join(files))
     pages = re.findall(PAGES.format(name), "\n".join(files))
-    assert ({*homes}, {*pages}) == ({url}, {site})
-    assert min(len(homes), len(pages)) > 10
+    assert ({*repositories}, {*pages}) == ({url}, {site})
+    assert min(len(repositories), len(pages)) > 10
 
 
-def test_a_new_address_leaves_no_trace_of_the_old_one(tmp_path):
+def test_a_new_address_leaves_no_trace_of_the_old_one(copy):
     """The witness is a search for OWNER/NAME, and for the site's host,
     whatever stands around them. And the way back restores every byte."""
-    copy = copy_project(tmp_path)
-    old, before = addresses(copy), texts(copy)
+    old = addresses(copy)
     longer = copy / "other.md"  # begins alike, and is of somebody else
     longer.write_text(f"{old[0]}-2 {old[0]}/issues")
-    done = move(copy, NEW, SITE)
+    done = call(copy, NEW, SITE)
     assert done.returncode == 0, done.stderr
-    assert addresses(copy) == [NEW, SITE]
+    assert addresses(copy) == (NEW, SITE)
     assert longer.read_text() == f"{old[0]}-2 {NEW}/issues"
     longer.unlink()
-    assert {*fetched(copy)} == {SITE}
+    assert homes(copy) == {SITE}
     for text in (copy / "chapters").glob("*.md"):  # the pair is still one
         notebook = json.loads(text.with_suffix(".ipynb").read_text())
         wanted = notebooks.chapter_of(text).cells
@@ -183,68 +175,46 @@ def test_a_new_address_leaves_no_trace_of_the_old_one(tmp_path):
     traces = old[0].split("/", 3)[3], old[1]
     for file, text in texts(copy).items():
         assert not [trace for trace in traces if trace in text], file
-    picture = f"]({NEW}/raw/main/book/_static/preview.png)"
-    assert picture in (copy / "README.md").read_text("utf8")
-    move(copy, HUB)  # whose site is known
+    call(copy, HUB)  # whose site is known
     assert addresses(copy)[1] == HUBS_SITE
-    assert move(copy, *old).returncode == 0
-    assert texts(copy) == before
+    assert call(copy, *old).returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("url", "site", "says"),
+    "places",
     [
-        ("http://github.com/owner/name", SITE, "a repository's"),
-        ("https://github.com/owner/name.git", SITE, "a repository's"),
-        ("https://github.com/owner/name/tree/main", SITE, "a repository's"),
-        ('https://github.com/owner/na"me', SITE, "a repository's"),
-        ("https://github.com/owner/name\n", SITE, "a repository's"),
-        (NEW, "", "a site's"),
-        (NEW, "books.example.org", "a site's"),
-        (NEW, f"{SITE}/", "a site's"),
+        ["http://github.com/owner/name"],
+        ["https://github.com/owner/name.git"],
+        ["https://github.com/owner/name\n"],
+        [NEW, ""],
+        [NEW, "books.example.org"],
+        [NEW, f"{SITE}/"],
+        ["v2.0.1"],
+        ["2.0"],
     ],
 )
-def test_what_is_not_an_address_is_refused_in_one_sentence(url, site, says):
-    refused = move(ROOT, url, site)
+def test_what_is_no_place_is_refused_in_one_sentence(places, copy):
+    """In a copy: what is not refused is written."""
+    refused = call(copy, *places)
     assert refused.returncode == 1
-    wrong = url if says == "a repository's" else site
-    assert refused.stderr.startswith(f"{wrong!r} is not {says} address:")
+    assert refused.stderr.startswith(f"{places[-1]!r} is no place: write a r")
     assert refused.stderr.count("\n") == 1
 
 
 def test_outside_a_repository_it_says_what_to_do(tmp_path):
-    copy = copy_project(tmp_path)
-    shutil.rmtree(copy / ".git")
-    refused = move(copy, NEW, SITE)
-    assert refused.returncode == 1
-    assert "run `git init` here first." in refused.stderr
+    with pytest.raises(SystemExit, match="run `git init` here first"):
+        files_of_git(tmp_path)
 
 
-def versions(root: Path) -> set[str]:
-    """What the chapters, in both halves, and the Colab buttons belong to."""
-    config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
-    cells = {x.partition("/releases/download/")[2] for x in fetched(root)}
-    return {config["repository"]["branch"], *(x or "main" for x in cells)}
-
-
-def test_a_release_pins_everything_and_main_takes_it_back(tmp_path):
-    copy = copy_project(tmp_path)
-    before = texts(copy)
-    assert versions(copy) == {"main"}
-    assert call(copy, "version.py", "2.0.1").returncode == 0
-    assert versions(copy) == {"v2.0.1"}
-    module = (copy / "tformer_lite" / "__init__.py").read_text("utf8")
-    assert '__version__ = "2.0.1"' in module
-    call(copy, "version.py", "main")
-    assert versions(copy) == {"main"}
-    changed = [f for f, text in texts(copy).items() if text != before[f]]
-    numbered = {f"{package}/__init__.py" for package in OURS}
-    numbered |= {"CITATION.cff", "classroom/pyproject.toml", "pyproject.toml"}
-    assert {*map(str, changed)} == numbered
-
-
-@pytest.mark.parametrize("version", ["", "v2.0.1", "2.0"])
-def test_what_is_no_version_is_refused(version):
-    refused = call(ROOT, "version.py", version)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith(f"{version!r} is no version: write")
+def test_a_release_pins_everything_and_main_takes_it_back(copy):
+    url, site = addresses(copy)
+    for version, tag, home in (
+        ("2.0.1", "v2.0.1", f"{url}/releases/download/v2.0.1"),
+        ("main", "main", site),
+    ):
+        assert call(copy, version).returncode == 0
+        config = yaml.safe_load((copy / "_config.yml").read_text("utf8"))
+        assert config["repository"]["branch"] == tag
+        assert homes(copy) == {home}
+        module = (copy / "tformer_lite" / "__init__.py").read_text("utf8")
+        assert '__version__ = "2.0.1"' in module

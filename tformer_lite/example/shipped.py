@@ -81,11 +81,10 @@ def trained_lookup() -> Checkpoint:
 def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
-    The runs are translator, undecayed, learning, wider, starts, schedules,
+    The runs are translator, undecayed, learning, starts, schedules,
     overfitting, positions, characters, samples, blocks, hidden, head_jobs,
     variants, left_out, blind, faulty, experts and recurrent; another name
-    raises ValueError. Losses are in nats, shares between 0 and 1, BLEU and
-    chrF between 0 and 100.
+    raises ValueError. Losses are in nats, and shares between 0 and 1.
     """
     results = json.loads((STORED_FILES / "results.json").read_text("utf8"))
     if name not in results:
