@@ -102,7 +102,7 @@ class PrintedCalls(TracedCalls):
         write_trace(self._saved(), file)
 
     def _saved(self) -> SavedTrace:
-        return saved_trace(self._calls, self._lines())
+        return saved_trace(self._calls)
 
     def compare(self, reference: "PrintedCalls | SavedTrace") -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""

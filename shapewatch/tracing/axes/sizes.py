@@ -73,21 +73,6 @@ def dim_size(name: str, text: int | str, known: Sizes) -> int | None:
         ) from None
 
 
-def solved_dims(dims: Dims, measured: Sizes) -> Dims:
-    """Add sizes that were measured, and that of a name that only the formula
-    of a measured one has, where one size alone fits."""
-    if not measured.keys() <= dims.keys():
-        dims = {**measured, **dims}
-    for name, size in measured.items():
-        lacking = {*LETTERS.findall(str(dims[name]))} - dims.keys()
-        for other in lacking if len(lacking) == 1 else ():
-            known = plain_sizes(dims) | measured
-            tried = ({**known, other: n} for n in range(1, size + 1))
-            fits = [x for x in tried if dim_size(name, dims[name], x) == size]
-            dims = dims | ({other: fits[0][other]} if len(fits) == 1 else {})
-    return dims
-
-
 def evaluate(tree: ast.expr, known: Sizes) -> int:
     """Work out an expression; ValueError for what is not allowed in it."""
     match tree:

@@ -119,8 +119,6 @@ class Frame:
 
 def returned_shapes(frame: Frame) -> ShapesEachTime:
     """Tell what the function gave, if one place gave everything."""
-    if isinstance(frame.node, ast.Lambda):
-        return last_value(frame, frame.node.body)
     nodes = source.walk(frame.node)
     returns = [x for x in nodes if isinstance(x, ast.Return)]
     values = [x.value for x in returns if x.value]
@@ -159,10 +157,9 @@ def shapes_of_function(
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
-    named = isinstance(function, ast.Lambda) or (
-        getattr(function, "attr", getattr(function, "id", "")) == code.co_name
-    )
-    if others or not named or code.co_flags & GENERATOR_FLAGS or not inner:
+    name = getattr(function, "attr", getattr(function, "id", ""))
+    is_generator = code.co_flags & GENERATOR_FLAGS
+    if others or name != code.co_name or is_generator or not inner:
         return None
     return returned_shapes(Frame(outer.events, inner, run))
 
@@ -170,8 +167,7 @@ def shapes_of_function(
 def value_at_end(function: Function, name: str) -> ast.expr | ast.stmt | None:
     """Find what a variable is at the end of a function: the value of the
     last statement that binds it, unless that is inside another."""
-    body = [] if isinstance(function, ast.Lambda) else function.body
-    for statement in reversed(body):
+    for statement in reversed(function.body):
         if any(binds(node, name) for node in ast.walk(statement)):
             match statement:
                 case ast.AugAssign():

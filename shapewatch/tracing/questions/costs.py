@@ -13,7 +13,6 @@ from shapewatch.tracing.record.models import (
     ModelCall,
     fast_path_off,
     model_call,
-    root_module,
 )
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import aside
@@ -47,17 +46,9 @@ class Cost(NamedTuple):
     multiply_adds: int
 
 
-def parameters(model: Callable) -> Sheet[Size]:
-    """Count the parameters of each module: all, and the frozen ones. Of a
-    method or a function: those of the model that it runs.
-
-    A parameter with several names counts once. Buffers do not count.
-    """
-    return sheet_of_sizes(root_module(model), name_of(model))
-
-
 def sheet_of_sizes(whole: nn.Module, name: str) -> Sheet[Size]:
-    """List the size of each module, and the parameters with several names."""
+    """Count the parameters of each module: all, and the frozen ones. One with
+    several names counts once; buffers do not count."""
     names = defaultdict(list)
     for path, parameter in whole.named_parameters(remove_duplicate=False):
         names[parameter].append(path)

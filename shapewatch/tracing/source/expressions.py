@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 Span = tuple[int, int, int, int]
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 RETURN = "return"  # no variable can be called so
 Lines = tuple[str, ...]
 # The variables that have a value: (), or which of its parts.
@@ -39,16 +39,8 @@ def is_written_in(lines: Lines, code: CodeType) -> bool:
         return False
     if code.co_qualname == "<module>":  # a cell runs statement by statement
         return bool(lines)
-    alike = [c for c in now if c.co_qualname == code.co_qualname]
-    if content(code) in map(content, alike):
-        return True
-    # pytest writes functions with an assert anew, at the same places.
-    first = code.co_firstlineno
-    last = max(line or 0 for *_, line in code.co_lines())
-    return any(c.co_firstlineno == first for c in alike) and any(
-        isinstance(node, ast.Assert) and first <= node.lineno <= last
-        for node in ast.walk(tree_of(lines))
-    )
+    alike = (c for c in now if c.co_qualname == code.co_qualname)
+    return content(code) in map(content, alike)
 
 
 @cache
@@ -115,16 +107,6 @@ def expression(code: CodeType, at: int) -> str:
     """Write the expression of an instruction on one line, or ""."""
     node = passage(code, at)
     return "" if node is None else text_of(node)
-
-
-def condition(code: CodeType, at: int) -> str:
-    """Write what an `if`, `while` or `assert` asks at an instruction, or "";
-    Python 3.11 says of it where the whole statement is."""
-    asks, at_span = ast.If | ast.While | ast.IfExp | ast.Assert, span(code, at)
-    nodes = ast.walk(tree_of(lines_of(code)))
-    asking = (node for node in nodes if isinstance(node, asks))
-    tests = {s: n.test for n in asking for s in (span_of(n), span_of(n.test))}
-    return text_of(tests[at_span]) if at_span in tests else ""
 
 
 def line_text(variable: str, expression: str) -> str:
@@ -226,7 +208,7 @@ def definition(code: CodeType) -> Function | None:
     definitions = [
         node
         for node in functions(lines_of(code))
-        if getattr(node, "name", "<lambda>") == code.co_name
+        if node.name == code.co_name
         and first_line(node) == code.co_firstlineno
     ]
     return definitions[0] if len(definitions) == 1 else None
@@ -240,13 +222,12 @@ def functions(lines: Lines) -> list[Function]:
 
 def first_line(node: Function) -> int:
     """The first line of a definition, decorators included."""
-    decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """Give all that a function consists of, but what it defines itself."""
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, Function | ast.ClassDef):
+        if not isinstance(child, Function | ast.Lambda | ast.ClassDef):
             yield child
             yield from walk(child)

@@ -26,7 +26,7 @@ from shapewatch.tracing.tables import (
 )
 
 TREE_WIDTH, CLASS_WIDTH = 100, 12  # letters; a class has that many at least
-SCREEN_LINES, LONG_NAME = 36, 16
+SCREEN_LINES = 36
 FEW_SHAPES, MOST_CALLS = 4, 300  # shapes in a line; calls in a page
 TREE_HEADERS = "module", "class", "parameters"
 # How many shapes to write, in and out: the first that fits.
@@ -395,15 +395,11 @@ def times_text(runs: int, around: int) -> str:
 
 
 def node_name(group: list[Node]) -> str:
-    """Name a module, or equal ones: h.0 … h.11 × 12; what a long name has
-    before its number is not written twice."""
-    node, last = group[0], group[-1].name
-    name = node.name or node.kind
+    """Name a module, or equal ones: h.0 … h.11 × 12."""
+    node, name = group[0], group[0].name or group[0].kind
     if len(group) > 1:
-        numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
-        start = next((y.start() for x, y in numbers if x[0] != y[0]), 0)
-        last = last[start:] if len(name) > LONG_NAME else last
-        name += f" … {last} × {len(group)}{',' * bool(node.times)}"
+        comma = "," * bool(node.times)
+        name += f" … {group[-1].name} × {len(group)}{comma}"
     return f"{name}{node.times}"
 
 
