@@ -6,7 +6,7 @@ import inspect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from itertools import chain, starmap
+from itertools import starmap
 from types import CodeType
 from typing import Any
 
@@ -166,8 +166,8 @@ def annotate(
     frame = Frame(events, node, runs[nth])
     lines = annotated_lines(frame)
     title = listing_title(frame, nth, len(runs))
-    times = (made or () for _, notes in lines for _, made in notes)
-    texts = map(shapes_text, chain.from_iterable(times))
+    notes = (note for _, notes in lines for note in notes)
+    texts = (shapes_text(x) for _, times in notes for x in times or ())
     if sizes := sizes_text(texts, calls.run.sizes):
         title += f"\n{sizes}"
     return AnnotatedSource(title, lines)

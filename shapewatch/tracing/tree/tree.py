@@ -53,14 +53,14 @@ class Tree(Printable):
     def __init__(
         self,
         calls: Calls,
-        whole: nn.Module,
+        root: nn.Module,
         name: str,
         depth: int | None = None,
     ):
         if depth is not None and depth < 0:
             raise ValueError(f"{depth=} is below 0, where the whole model is")
         self._calls, self.notes = calls, calls.notes
-        self._root = root_of(calls, sizes_of(whole, name))
+        self._root = root_of(calls, sizes_of(root, name))
         self._label = self._root.kind or name
         self.depth = fitting_depth(self._root) if depth is None else depth
 
@@ -80,8 +80,8 @@ class Tree(Printable):
 
     def _lines(self) -> list[str]:
         """Write a heading, a line for each module, and what is not shown."""
-        whole = shapes_fitting(self._root, TREE_WIDTH - len(self._label) - 2)
-        head = [f"{self._label}  {whole}".rstrip(), self._about]
+        shapes = shapes_fitting(self._root, TREE_WIDTH - len(self._label) - 2)
+        head = [f"{self._label}  {shapes}".rstrip(), self._about]
         table = ["", *tree_columns(self._shown)] if self._shown else []
         return [*head, *table, "", *totals_text(self)]
 

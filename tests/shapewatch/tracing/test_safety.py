@@ -16,7 +16,6 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.shared import SharedPatches
 from tests.helpers.awkward import AWKWARD, V
 from tests.helpers.witness import differences, surroundings, witnessed
 from tformer_lite import print_shapes
@@ -77,16 +76,16 @@ def test_an_error_in_the_run_leaves_nothing(error):
 
 
 def test_a_trace_within_a_traced_model_sees_its_own_part():
-    inner, found = small_model().eval(), []
+    inner, traces = small_model().eval(), []
 
     def model(x):
-        found.append(trace(inner, x + 1))
+        traces.append(trace(inner, x + 1))
         return inner(x) * 2
 
     seen = trace(model, rows())
     assert torch.equal(seen.result, inner(rows()) * 2)
-    assert torch.equal(found[0].result, inner(rows() + 1))
-    assert len(found[0]) == len(trace(inner, rows()))
+    assert torch.equal(traces[0].result, inner(rows() + 1))
+    assert len(traces[0]) == len(trace(inner, rows()))
 
 
 def test_hooks_of_others_run_and_stay():
@@ -141,11 +140,11 @@ class Waits(nn.Module):
 @pytest.mark.parametrize("first", [0, 1])
 def test_two_traces_that_overlap_may_end_in_any_order(first):
     events = [(threading.Event(), threading.Event()) for _ in range(2)]
-    found, threads = {}, []
+    traces, threads = {}, []
     for i, pair in enumerate(events):
 
         def work(i=i, pair=pair):
-            found[i] = trace(Waits(*pair), rows(), keep=True)
+            traces[i] = trace(Waits(*pair), rows(), keep=True)
 
         threads.append(threading.Thread(target=work))
         threads[-1].start()
@@ -155,7 +154,7 @@ def test_two_traces_that_overlap_may_end_in_any_order(first):
         threads[i].join()
         assert small_model()(rows()).shape[0] == 4
     for i in (0, 1):
-        paths = [step.visit.path for step in found[i].steps]
+        paths = [step.visit.path for step in traces[i].steps]
         assert paths == ["layer", ""]
 
 
@@ -192,22 +191,6 @@ def test_a_probe_that_warns_is_not_refused_where_warnings_are_errors():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert trace(model, rows(), **NAMED).notes == []
-
-
-def test_a_change_lasts_as_long_as_anybody_needs_it():
-    class Owner:
-        name = 1
-
-    shared = SharedPatches((Owner, "name", lambda original: original + 1))
-    for first in (0, 1):
-        both = [contextlib.ExitStack() for _ in range(2)]
-        for stack in both:
-            stack.enter_context(shared)
-            assert Owner.name == 2
-        both[first].close()
-        assert Owner.name == 2
-        both[1 - first].close()
-        assert Owner.name == 1
 
 
 def test_attention_in_other_threads_runs_as_ever_and_is_not_traced():
@@ -357,10 +340,10 @@ def test_a_generator_that_is_given_goes_on_by_one_run():
     def model(x, given):
         return x + torch.randn(x.shape, generator=given)
 
-    x, one, other = torch.zeros(2, 3), torch.Generator(), torch.Generator()
-    trace(model, x, given=one.manual_seed(5), dims={"B": 2}, axes=["B _"])
-    model(x, given=other.manual_seed(5))
-    assert one.get_state().equal(other.get_state())
+    x, mine, theirs = torch.zeros(2, 3), torch.Generator(), torch.Generator()
+    trace(model, x, given=mine.manual_seed(5), axes=["B _"])
+    model(x, given=theirs.manual_seed(5))
+    assert mine.get_state().equal(theirs.get_state())
 
 
 def test_what_is_made_for_inference_is_put_back_too():
