@@ -11,15 +11,12 @@ from torch import Tensor, nn
 
 from tests.helpers.agreement import (
     ADDED_UP,
-    EMPTY_SRC,
-    EMPTY_TGT,
     PAD,
     SRC,
     TGT,
     agree_in_gradients,
     agree_in_values,
     in_both_precisions,
-    sent_back,
 )
 from tests.helpers.pytorch_weights import counterpart, hidden_future, stirred
 from tformer_lite import Config, causal_mask, padding_mask
@@ -83,31 +80,6 @@ def test_a_block_is_pytorchs_layer(
     inputs = draw(cross, dtype)
     outputs = run_both(both, inputs, TGT, SRC)
     agree_in_gradients(*both, outputs, inputs, ADDED_UP)
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@before_or_after
-@either_block
-def test_without_masks_or_biases_too(cross, residual, bias):
-    """Where ours has no bias, PyTorch's is zero."""
-    mine, theirs = build_pair(cross, residual=residual, bias=bias)
-    inputs = draw(cross)
-    agree_in_values(mine(*inputs), theirs(*inputs))
-
-
-@split_or_fused
-@before_or_after
-@either_block
-def test_blocks_agree_with_pytorch_where_nobody_is_seen(
-    cross, residual, attention
-):
-    choices = {"residual": residual, "attention": attention}
-    both = build_pair(cross, torch.float64, **choices)
-    inputs = draw(cross, torch.float64)
-    outputs = run_both(both, inputs, EMPTY_TGT, EMPTY_SRC)
-    agree_in_values(*outputs)
-    for pair in zip(*[sent_back(out, inputs) for out in outputs]):
-        agree_in_values(*pair)
 
 
 @split_or_fused

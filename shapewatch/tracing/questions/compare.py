@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.axes.sizes import Sizes
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.tensors import USUAL
 
@@ -22,12 +21,11 @@ File = str | PathLike[str]
 
 class ComparedCall(NamedTuple):
     """A call: its module's path, how it is written, the sizes that it makes,
-    their names, and the values, if they were kept."""
+    and the values, if they were kept."""
 
     path: str
     text: str
     sizes: list[tuple[int, ...]]
-    names: str
     values: list[Tensor]
 
 
@@ -35,11 +33,9 @@ Pair = tuple[ComparedCall, ComparedCall]
 
 
 class SavedTrace(NamedTuple):
-    """What of a trace is compared, and saved: its calls, and the sizes of
-    each run. `Trace.compare` takes it."""
+    """What of a trace is compared, and saved: `Trace.compare` takes it."""
 
     calls: list[ComparedCall]
-    sizes: list[Sizes]
 
     def __repr__(self) -> str:
         """Write how much there is: as a file, it may hold many values."""
@@ -69,9 +65,8 @@ def saved_trace(calls: Calls) -> SavedTrace:
         values = calls.run.values.kept.get(i, [])
         values = values if all(map(is_plain, values)) else []
         sizes = [tuple(mark.shape) for mark in step.makes]
-        path = step.visit.path
-        compared.append(ComparedCall(path, row.call, sizes, row.makes, values))
-    return SavedTrace(compared, [run.sizes for run in calls.runs])
+        compared.append(ComparedCall(step.visit.path, row.call, sizes, values))
+    return SavedTrace(compared)
 
 
 def is_plain(tensor: Tensor) -> bool:
@@ -88,8 +83,7 @@ def compare(mine: SavedTrace, theirs: SavedTrace) -> Comparison:
     compared; values may differ by rounding.
     """
     pairs = list(equal_calls(mine.calls, theirs.calls))
-    same_sizes = mine.sizes == theirs.sizes
-    shapes = [shape_difference(*pair, same_sizes) for pair in pairs]
+    shapes = [shape_difference(*pair) for pair in pairs]
     values = (value_difference(*pair) for pair in pairs)
     for differences in shapes, values:
         for before, difference in enumerate(differences):
@@ -113,15 +107,11 @@ def equal_calls(
         yield from zip(mine[i : i + n], theirs[j : j + n])
 
 
-def shape_difference(
-    mine: ComparedCall, theirs: ComparedCall, same_sizes: bool
-) -> str:
-    """Say what two calls make, if it has other sizes, or, where both runs
-    had the same sizes, other names; else ""."""
-    renamed = mine.names != theirs.names
-    if mine.sizes == theirs.sizes and not (same_sizes and renamed):
+def shape_difference(mine: ComparedCall, theirs: ComparedCall) -> str:
+    """Say what two calls make, if it has other sizes; else ""."""
+    if mine.sizes == theirs.sizes:
         return ""
-    a, b = (x.names if renamed else x.sizes for x in (mine, theirs))
+    a, b = (", ".join(map(str, x.sizes)) for x in (mine, theirs))
     return f"mine has {a}, theirs has {b}"
 
 
@@ -154,16 +144,13 @@ def agreement_text(
     left = [len(trace.calls) - len(pairs) for trace in (mine, theirs)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    if mine.sizes != theirs.sizes:
-        text += " Axis names are not compared: the two ran at different sizes."
     return text
 
 
 def write_trace(saved: SavedTrace, file: File) -> None:
     """Write a trace into a file."""
     calls = list(map(tuple, saved.calls))
-    data = {"format": FORMAT, "calls": calls, "sizes": saved.sizes}
-    torch.save(data, file)
+    torch.save({"format": FORMAT, "calls": calls}, file)
 
 
 def load_trace(file: File) -> SavedTrace:
@@ -179,8 +166,7 @@ def load_trace(file: File) -> SavedTrace:
         data = torch.load(file, map_location="cpu", weights_only=True)
         if data["format"] != FORMAT:
             raise KeyError(FORMAT)
-        calls = [ComparedCall(*call) for call in data["calls"]]
-        return SavedTrace(calls, data["sizes"])
+        return SavedTrace([ComparedCall(*call) for call in data["calls"]])
     except OSError:
         raise
     except Exception as error:

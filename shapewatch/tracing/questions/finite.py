@@ -43,7 +43,6 @@ class Look(NamedTuple):
     nan: int
     lowest: float
     highest: float
-    dtype: torch.dtype
 
     @property
     def infinite(self) -> bool:
@@ -69,10 +68,9 @@ def look(tensor: Tensor) -> Look | None:
             missing = x.isnan()
             nan, x = int(missing.sum()), x[~missing]
             if not len(x):
-                return Look(nan, nan, inf, -inf, tensor.dtype)
+                return Look(nan, nan, inf, -inf)
             ends = x.aminmax()
-        least, most = ends.min.item(), ends.max.item()
-        return Look(tensor.numel(), nan, least, most, tensor.dtype)
+        return Look(tensor.numel(), nan, ends.min.item(), ends.max.item())
     return None
 
 

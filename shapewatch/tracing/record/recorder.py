@@ -178,8 +178,6 @@ class Recorder(TorchFunctionMode):
             step = self.note(function, sys._getframe(1), reads, [])
             self.failed = error, step
             raise
-        if result is None and name_of(function) == "__set__":
-            self.marks.forget(args[0])
         if makes := self.marks.mark_all(result):
             step = self.note(function, sys._getframe(1), reads, makes)
             n = add_step(self.steps, step)

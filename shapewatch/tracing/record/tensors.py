@@ -93,10 +93,6 @@ class Marks:
         self.marks[id(reference)] = mark
         return mark
 
-    def forget(self, tensor: Tensor) -> None:
-        """Take a tensor for a new one from now on: x.data = y made it so."""
-        self.marks.pop(id(ref(tensor)), None)
-
 
 def parts_of(value: Any, marks: Marks) -> Parts:
     """Mark the tensors in a value, and keep how it is laid out."""

@@ -136,14 +136,10 @@ def totals_text(tree: Tree) -> list[str]:
 
 
 class TreeLine(NamedTuple):
-    """A line of the tree: a module, or equal ones that are folded.
-
-    `again` says that it stands further up as well.
-    """
+    """A line of the tree: a module, or equal ones that are folded."""
 
     level: int
     group: list["Node"]
-    again: bool
 
     @property
     def node(self) -> "Node":
@@ -155,8 +151,8 @@ class TreeLine(NamedTuple):
         each."""
         name, many = "  " * self.level + node_name(self.group), ""
         if self.node.parameters:
-            how = " each" if len(self.group) > 1 else " again" * self.again
-            many = f"{self.node.parameters:,}{how}"
+            each = " each" * (len(self.group) > 1)
+            many = f"{self.node.parameters:,}{each}"
         return name, self.node.kind, many
 
 
@@ -172,18 +168,14 @@ def fitting_depth(root: "Node") -> int:
 
 def tree_lines(root: "Node", depth: int) -> list[TreeLine]:
     """List the lines of a tree, down to a depth."""
-    return list(lines_below(root, 0, depth, set()))
+    return list(lines_below(root, 0, depth))
 
 
-def lines_below(
-    node: "Node", level: int, depth: int, above: set[str]
-) -> Iterator[TreeLine]:
-    """List what is in a module; `above` are the paths so far."""
+def lines_below(node: "Node", level: int, depth: int) -> Iterator[TreeLine]:
+    """List what is in a module."""
     for group in node.groups if level < depth else ():
-        paths = {part.path for part in group}
-        yield TreeLine(level, group, bool(above & paths))
-        above |= paths
-        yield from lines_below(group[0], level + 1, depth, above)
+        yield TreeLine(level, group)
+        yield from lines_below(group[0], level + 1, depth)
 
 
 def shapes_fitting(node: "Node", room: int) -> str:
@@ -249,7 +241,7 @@ def content_html(
         text = f"{html.escape(title)}: {len(rows)}"
         items.append(details_html(text, table))
     for group in node.groups:
-        items.append(item_html(TreeLine(level, group, False), depth, calls))
+        items.append(item_html(TreeLine(level, group), depth, calls))
     return f"<ul>{''.join(f'<li>{text}</li>' for text in items)}</ul>"
 
 

@@ -201,12 +201,6 @@ def test_names_are_proved_of_no_rows_and_of_no_numbers(shape, device):
     assert last(trace(model, ids, axes="B T")) == "(B, T, 4)"
 
 
-def test_a_size_that_no_tensor_has_is_noted_where_names_go_by_size():
-    dims = {"B": 2, "T": 9, "H": 7, "C": "H*2"}
-    (note,) = trace(MODEL, IDS, dims=dims).notes
-    assert note.startswith("dims say T=9, and no tensor")
-
-
 # --- the sizes of probes -------------------------------------------------
 
 

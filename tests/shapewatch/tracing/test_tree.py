@@ -162,15 +162,6 @@ def test_a_module_that_runs_again_says_how_often():
     assert shown == ["act", "layer × 5", "layer", "back", "last", "0", "act"]
 
 
-def test_parameters_that_stand_above_are_said_to_be_the_same():
-    layer = nn.Linear(4, 4)
-    model = nn.ModuleDict({"first": layer, "more": nn.Sequential(layer)})
-    model.forward = lambda x: model["more"](model["first"](x))
-    lines = str(tree(model, X)).splitlines()[4:7]
-    said = [line.rpartition(")")[2].split() for line in lines]
-    assert said == [["20"], ["20"], ["20", "again"]]
-
-
 class Sometimes(nn.Sequential):
     def forward(self, x):
         return super().forward(x) if len(x) == 3 else x + 1
