@@ -48,21 +48,21 @@ def draw(cross: bool, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     return [torch.randn(B, n, C, **options) for n in lengths]
 
 
-def run_both(both: list, inputs: list, tgt: Tensor, src: Tensor) -> list:
+def run_both(both: list, inputs: list) -> list:
     """Both blocks' outputs under masks; PyTorch's say True for hidden."""
     mine, theirs = both
-    mask = padding_mask(tgt, PAD)
+    mask = padding_mask(TGT, PAD)
     if len(inputs) == 1:
         return [
             mine(*inputs, mask),
-            theirs(*inputs, src_key_padding_mask=tgt == PAD),
+            theirs(*inputs, src_key_padding_mask=TGT == PAD),
         ]
     hidden = {
         "tgt_mask": hidden_future(T),
-        "tgt_key_padding_mask": tgt == PAD,
-        "memory_key_padding_mask": src == PAD,
+        "tgt_key_padding_mask": TGT == PAD,
+        "memory_key_padding_mask": SRC == PAD,
     }
-    masks = mask & causal_mask(T), padding_mask(src, PAD)
+    masks = mask & causal_mask(T), padding_mask(SRC, PAD)
     return [mine(*inputs, *masks), theirs(*inputs, **hidden)]
 
 
@@ -78,7 +78,7 @@ def test_a_block_is_pytorchs_layer(
     choices = {"attention": attention, "activation": activation}
     both = build_pair(cross, dtype, residual=residual, **choices)
     inputs = draw(cross, dtype)
-    outputs = run_both(both, inputs, TGT, SRC)
+    outputs = run_both(both, inputs)
     agree_in_gradients(*both, outputs, inputs, ADDED_UP)
 
 

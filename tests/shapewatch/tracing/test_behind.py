@@ -46,10 +46,6 @@ def paths(seen):
     return {row.path for row in seen.calls().rows}
 
 
-def rewrite(model, ids):
-    return model(ids).softmax(-1)
-
-
 def shouted(function):
     @wraps(function)
     def run(*inputs):
@@ -80,7 +76,6 @@ OUTSIDE = {"(outside every module)"}
 WAYS = {
     "a method": (WRITER.generate, (IDS,), PATHS),
     "a lambda": (lambda ids: WRITER(ids) + 1, (IDS,), PATHS | OUTSIDE),
-    "a partial's input": (partial(rewrite, WRITER), (IDS,), PATHS | OUTSIDE),
     "an object's method": (Service(WRITER).answer, (IDS,), PATHS),
     "a name": (by_global_name, (IDS,), PATHS | OUTSIDE),
     "a decorated partial": (

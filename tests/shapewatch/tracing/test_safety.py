@@ -1,5 +1,5 @@
 """After a trace everything is as it was, and the result is the untraced: in
-company, after errors, and among other threads."""
+company, after errors, and beside other threads."""
 
 import contextlib
 import gc
@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
+from shapewatch.tracing.record.shared import SharedPatches
 from tests.helpers.awkward import AWKWARD, V
 from tests.helpers.witness import differences, surroundings, witnessed
 from tformer_lite import print_shapes
@@ -103,61 +104,6 @@ def test_hooks_of_others_run_and_stay():
     everywhere.remove()
 
 
-@pytest.mark.parametrize("kind", ["profile", "trace"])
-def test_an_active_profiler_or_debugger_stays_active(kind):
-    get, put = getattr(sys, f"get{kind}"), getattr(sys, f"set{kind}")
-    before, calls = get(), []
-
-    def watch(frame, event, argument):
-        calls.append(event)
-
-    put(watch)
-    try:
-        seen = trace(small_model().eval(), rows())
-        assert get() is watch
-    finally:
-        put(before)
-    assert len(calls) > 10
-    assert torch.equal(seen.result, small_model().eval()(rows()))
-
-
-class Waits(nn.Module):
-    """Runs a step when it is told to."""
-
-    def __init__(self, begun, told):
-        super().__init__()
-        self.layer = nn.Linear(6, 6)
-        self.events = begun, told
-
-    def forward(self, x):
-        x = self.layer(x)
-        begun, told = self.events
-        begun.set()
-        assert told.wait(20)
-        return x + 1
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_two_traces_that_overlap_may_end_in_any_order(first):
-    events = [(threading.Event(), threading.Event()) for _ in range(2)]
-    traces, threads = {}, []
-    for i, pair in enumerate(events):
-
-        def work(i=i, pair=pair):
-            traces[i] = trace(Waits(*pair), rows(), keep=True)
-
-        threads.append(threading.Thread(target=work))
-        threads[-1].start()
-        assert pair[0].wait(20)
-    for i in (first, 1 - first):
-        events[i][1].set()
-        threads[i].join()
-        assert small_model()(rows()).shape[0] == 4
-    for i in (0, 1):
-        paths = [step.visit.path for step in traces[i].steps]
-        assert paths == ["layer", ""]
-
-
 def loud(x):
     """Say what is done, in every way."""
     print("print", flush=True)
@@ -191,6 +137,22 @@ def test_a_probe_that_warns_is_not_refused_where_warnings_are_errors():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert trace(model, rows(), **NAMED).notes == []
+
+
+def test_a_change_lasts_as_long_as_anybody_needs_it():
+    class Owner:
+        name = 1
+
+    shared = SharedPatches((Owner, "name", lambda original: original + 1))
+    for first in (0, 1):
+        both = [contextlib.ExitStack() for _ in range(2)]
+        for stack in both:
+            stack.enter_context(shared)
+            assert Owner.name == 2
+        both[first].close()
+        assert Owner.name == 2
+        both[1 - first].close()
+        assert Owner.name == 1
 
 
 def test_attention_in_other_threads_runs_as_ever_and_is_not_traced():
