@@ -45,10 +45,6 @@ class ModelCall(NamedTuple):
 def model_call(model: Any, inputs: tuple, options: dict) -> ModelCall:
     """Find the module that something runs; TypeError for what cannot be
     traced."""
-    if isinstance(model, torch.export.ExportedProgram):
-        raise TypeError(
-            "an ExportedProgram is not a model that runs: trace its .module()"
-        )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
     refuse_class(model)

@@ -70,8 +70,6 @@ def test_what_cannot_be_seen_is_one_call_noted_once_and_runs_as_ever():
 @pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
 def test_what_runs_out_of_sight_is_refused():
     layer, x = nn.Linear(3, 4), torch.randn(2, 3)
-    with pytest.raises(TypeError, match=r"trace its \.module\(\)"):
-        trace(torch.export.export(layer, (x,)), x)
     with pytest.raises(TypeError, match="TopLevelTracedModule runs out of"):
         trace(torch.jit.trace(layer, (x,)), x)
     with pytest.raises(TypeError, match="ScriptFunction runs out of"):
