@@ -265,22 +265,3 @@ def test_methods_and_keywords_are_operands_and_what_a_layer_reads_is_not():
     with pytest.raises(RuntimeError) as caught:
         trace(layer, torch.ones(2, 5), dims={"B": 2}, axes=["B _"])
     assert "input: (B, 5)" in caught.value.__notes__[0]
-
-
-class Squares(nn.Module):
-    """Its forward fails, unless the input is square."""
-
-    def forward(self, x):
-        y = x + 1
-        return y @ y
-
-
-@pytest.mark.filterwarnings("ignore:.torch.jit.script")
-def test_a_call_that_fails_in_script_is_named():
-    model = nn.Sequential(torch.jit.script(Squares()))
-    with pytest.raises(RuntimeError) as caught:
-        trace(model, torch.ones(2, 3))
-    (note,) = caught.value.__notes__
-    assert "in 0: script" in note
-    assert "  input: (2?, 3?)" in note
-    assert str(caught.value.trace).count("failed") == 1

@@ -3,7 +3,6 @@ changed from one text to the next."""
 
 import ast
 import math
-from cProfile import Profile
 
 import pytest
 import torch
@@ -287,25 +286,6 @@ def test_what_is_defined_inside_a_function_is_known():
     listing = trace(outer, torch.ones(2, 3)).source(outer)
     assert shown(listing, "half = ") == "(1?, 3?)"
     assert shown(listing, "return inner") == "(1?, 3?)"
-
-
-def often(x, times):
-    y, same = x, nn.Identity()
-    for _ in range(times):
-        y = y + same(x)
-    return y
-
-
-@pytest.mark.slow
-def test_source_takes_twice_the_work_for_twice_the_calls():
-    work = []
-    for times in (400, 800):
-        seen = trace(often, torch.ones(3), times)
-        assert str(seen.source(often))  # what is read of files is read now
-        profile = Profile()
-        profile.runcall(seen.source, often)
-        work.append(sum(entry.callcount for entry in profile.getstats()))
-    assert work[1] < 2.5 * work[0]
 
 
 # --- what changed from one text to the next ------------------------------
