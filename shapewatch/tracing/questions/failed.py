@@ -4,7 +4,11 @@ import ast
 
 from shapewatch.tracing.axes.names import shape_text, sizes_text
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.record.recorder import Step, sources_of
+from shapewatch.tracing.record.recorder import (
+    Step,
+    branch_condition,
+    sources_of,
+)
 from shapewatch.tracing.source.expressions import passage
 
 
@@ -29,6 +33,8 @@ def operands(step: Step) -> list[str]:
     a library's layer does: it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
+    if asked := branch_condition(step):
+        return [asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
             nodes = [left, right]

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.record.models import ModelCall
@@ -78,9 +78,17 @@ class Step(NamedTuple):
         return expressions.line_text(*line_parts(self))
 
 
+def branch_condition(step: Step) -> str:
+    """Write what an `if` asks, as it is written, if that is the call."""
+    asks = step.function is Tensor.__bool__
+    return expressions.condition(*step.place[0]) if asks else ""
+
+
 def line_parts(step: Step) -> tuple[str, str]:
     """Give the variable that a step's line binds, or "", and the expression,
     as written; the function's name, where that cannot be read."""
+    if asked := branch_condition(step):
+        return "", f"bool({asked})"
     written = expressions.expression(*step.place[0])
     if not written:
         return "", step.name

@@ -117,6 +117,16 @@ def expression(code: CodeType, at: int) -> str:
     return "" if node is None else text_of(node)
 
 
+def condition(code: CodeType, at: int) -> str:
+    """Write what an `if`, `while` or `assert` asks at an instruction, or "";
+    Python 3.11 says of it where the whole statement is."""
+    asks, at_span = ast.If | ast.While | ast.IfExp | ast.Assert, span(code, at)
+    nodes = ast.walk(tree_of(lines_of(code)))
+    asking = (node for node in nodes if isinstance(node, asks))
+    tests = {s: n.test for n in asking for s in (span_of(n), span_of(n.test))}
+    return text_of(tests[at_span]) if at_span in tests else ""
+
+
 def line_text(variable: str, expression: str) -> str:
     """Write a line: q = self.query(x); where nothing is bound, without."""
     return f"{variable} = {expression}" if variable else expression

@@ -204,14 +204,36 @@ def test_the_note_names_the_operands_and_the_lines_that_made_them():
     assert len(caught.value.trace) == 3
 
 
-def test_a_tensor_that_is_asked_for_yes_or_no_is_the_call_that_fails():
-    def run(x):
-        return not x
+def by_if(x):
+    if x > 0:
+        x = x / 2
 
+
+def by_choice(x):
+    return 1 if x.abs() > 0 else 2
+
+
+def by_not(x):
+    return not x
+
+
+@pytest.mark.parametrize(
+    ("ask", "call", "operand"),
+    [
+        (by_if, "bool(x > 0)", "x > 0"),
+        (by_choice, "bool(x.abs() > 0)", "x.abs() > 0"),
+        (by_not, "not x", "input"),
+    ],
+)
+def test_a_tensor_that_is_asked_for_yes_or_no_is_named(ask, call, operand):
+    """Python 3.11 and later ones tell different places of a condition."""
     with pytest.raises(RuntimeError, match="ambiguous") as caught:
-        trace(run, torch.ones(2, 3))
-    (note,) = caught.value.__notes__
-    assert note.startswith("outside every module: not x\n  input: (2")
+        trace(ask, torch.ones(2, 3))
+    assert caught.value.__notes__[0].startswith(
+        f"outside every module: {call}\n  {operand}: (2"
+    )
+    *_, last = str(caught.value.trace).splitlines()
+    assert last.strip().startswith(f"{call} ")
 
 
 def test_an_error_that_is_caught_or_no_torch_calls_has_no_note():
