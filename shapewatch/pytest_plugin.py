@@ -25,12 +25,12 @@ def check_model() -> Callable[..., Any]:
     from shapewatch.properties.finding import of_level
 
     def check(model: Callable, *inputs: Any, **options: Any) -> Report:
-        seen = report(model, *inputs, **options)
-        if not seen.ok:
-            pytest.fail(str(of_level(seen, "broken")), pytrace=False)
-        if unusual := of_level(seen, "unusual").findings:
+        findings = report(model, *inputs, **options)
+        if not findings.ok:
+            pytest.fail(str(of_level(findings, "broken")), pytrace=False)
+        if unusual := of_level(findings, "unusual").findings:
             text = "\n".join(map(str, unusual))
             warnings.warn(text, UnusualModelWarning, stacklevel=2)
-        return seen
+        return findings
 
     return check

@@ -35,10 +35,8 @@ EXAMPLES = {
     ],
     "check": [
         "my_package.my_module:make",
-        "path/to/file.py:make --pad 0",
-        "bert.py:make --no-causal --output logits",
-        "gpt.py:make --loss loss --json report.json",
-        "t5.py:make --expect 'score_scale=as in T5'",
+        "path/to/file.py:make --pad 0 --json report.json",
+        "bert.py:make --no-causal",
     ],
 }
 
@@ -57,10 +55,6 @@ def add_check_options(parser: Parser) -> None:
     parser.add("--pad", "the id of padding", type=number)
     text = "outputs may depend on the future, as in an encoder"
     parser.add("--no-causal", text, action="store_true")
-    parser.add("--output", "what to judge of what the model gives, by name")
-    parser.add("--loss", "a function for training: loss(model, *inputs)")
-    text = "a finding that is known, and why; may be given again"
-    parser.add("--expect", text, action="append", metavar="NAME=REASON")
 
 
 def read(argv: Sequence[str] | None = None) -> Namespace:
@@ -73,8 +67,7 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
     for name in BOTH, "check":
         add_check_options(parsers[name])
     for name in "trace", "check":
-        text = "a file to write all to, as JSON; - is the screen"
-        parsers[name].add("--json", text)
+        parsers[name].add("--json", "a file to write all to, as JSON")
     text = "print every torch call, not the modules"
     parsers["trace"].add("--calls", text, action="store_true")
     words = [*(sys.argv[1:] if argv is None else argv)]

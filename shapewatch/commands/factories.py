@@ -8,8 +8,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from torch import nn
-
 from shapewatch.properties.reporting import reader_line
 from shapewatch.properties.subject import error_line
 
@@ -26,8 +24,7 @@ def call_factory(target: str) -> tuple[Any, tuple]:
     """Call a factory: the model, and its inputs."""
     factory = import_factory(target)
     try:
-        is_model = isinstance(factory, nn.Module)
-        result = factory if is_model else factory()
+        result = factory()
     except Exception as error:
         says = f"{target} fails: {error_with_line(error)}"
         raise ValueError(says) from error
@@ -38,12 +35,6 @@ def call_factory(target: str) -> tuple[Any, tuple]:
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         return model, tuple(inputs[0])
     return model, tuple(inputs)
-
-
-def import_beside(factory: str, name: str) -> Any:
-    """Import a function: by its name alone, from where a factory is."""
-    place = factory.rpartition(":")[0]
-    return import_factory(name if ":" in name else f"{place}:{name}")
 
 
 def import_factory(target: str) -> Any:
@@ -77,13 +68,10 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def file_module(place: str) -> ModuleType:
-    """Run a file, once, as a module that imports what stands beside it."""
+    """Run a file as a module that imports what stands beside it."""
     path = Path(place).resolve()
     if not path.is_file():
         raise MissingError(f"there is no file {path}")
-    loaded: Any = sys.modules.get(path.stem)
-    if getattr(loaded, "__file__", "") == str(path):
-        return loaded
     sys.path.insert(0, str(path.parent))
     spec: Any = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)

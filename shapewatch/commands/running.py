@@ -14,13 +14,11 @@ from shapewatch.commands.factories import (
     GIVES,
     call_factory,
     error_with_line,
-    import_beside,
 )
 from shapewatch.properties import Report, report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, of_level
 from shapewatch.properties.subject import accepts_names
 from shapewatch.tracing import Trace, trace
-from shapewatch.tracing.tree.tree import Tree
 
 
 def trace_model(args: Namespace) -> None:
@@ -28,12 +26,12 @@ def trace_model(args: Namespace) -> None:
     and what it reads; with `--axes`, which name the axes of its inputs, axes
     have names that were proved at other sizes."""
     traced = trace_of(args, *call_factory(args.factory))
+    if args.calls:
+        print(traced.calls(), flush=True)
+    else:
+        print_tree(args, traced, "--calls")
     if args.json:
         write_text(args.json, traced.to_json(), "Trace")
-    if args.calls:
-        print(traced.calls())
-    elif not args.json or args.depth:
-        print(printed_tree(args, traced, "--calls"))
 
 
 def run_check(args: Namespace) -> int:
@@ -41,8 +39,7 @@ def run_check(args: Namespace) -> int:
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
     findings = report_on(args, *call_factory(args.factory))
-    if args.json != "-":
-        print(findings, flush=True)
+    print(findings, flush=True)
     if args.json:
         write_text(args.json, findings.to_json(), "Report")
     return int(not findings.ok)
@@ -53,9 +50,7 @@ def trace_and_check(args: Namespace) -> int:
     means. The exit code is 1 when something is broken."""
     model, inputs = call_factory(args.factory)
     traced = trace_of(args, model, inputs)
-    print(
-        printed_tree(args, traced, f"trace {args.factory} --calls"), flush=True
-    )
+    print_tree(args, traced, f"trace {args.factory} --calls")
     findings = report_on(args, model, inputs)
     for level in BROKEN, UNUSUAL:
         if (faults := of_level(findings, level)).findings:
@@ -87,11 +82,11 @@ def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
         raise ValueError(says) from error
 
 
-def printed_tree(args: Namespace, traced: Trace, more: str) -> Tree:
-    """Give the tree of a trace, with what shows more."""
+def print_tree(args: Namespace, traced: Trace, more: str) -> None:
+    """Print the tree of a trace, with what shows more."""
     tree = traced.tree(args.depth)
     tree.more = "--depth {}", more
-    return tree
+    print(tree, flush=True)
 
 
 def called_with(model: Any, inputs: tuple) -> tuple[tuple, dict[str, Any]]:
@@ -121,34 +116,16 @@ def read_size(pair: str) -> tuple[str, Any]:
 
 def report_on(args: Namespace, model: Any, inputs: tuple) -> Report:
     """Ask all checks about a model, with the options that were typed."""
-    options = {
-        "pad": args.pad,
-        "causal": not args.no_causal,
-        "output": args.output,
-        "loss": args.loss and import_beside(args.factory, args.loss),
-        "expect": dict(map(read_reason, args.expect or [])),
-    }
+    causal = not args.no_causal
     try:
-        return report(model, *inputs, **options)
+        return report(model, *inputs, pad=args.pad, causal=causal)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
 
 
-def read_reason(text: str) -> tuple[str, str]:
-    """Read the name of a check and why it may find something."""
-    name, _, why = text.partition("=")
-    if not why:
-        raise ValueError(f"--expect {text!r}: write name=reason")
-    return name, why
-
-
 def write_text(file: str, text: str, what: str) -> None:
-    """Write a text into a file, and say so; `-` is the screen."""
-    if file == "-":
-        print(text, flush=True)
-        return
+    """Write a text into a file, and say so."""
     path = Path(file)
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf8")
     print(f"{what} saved to {file}", flush=True)

@@ -6,8 +6,8 @@ modules, and gives each tensor an `Axis` a side. What it has found is an
 `Attention`, a `Sheet` of numbers, or a `Scramble`. `load_trace` reads one that
 was saved, a `SavedTrace`, to compare it. A `Diff` shows what was changed in
 a text, line by line.
-`print_shapes` prints while a model runs. `flops` and `parameters` count
-without a trace; `shape_text`, `shape_html` and `html_table` write.
+`print_shapes` prints while a model runs. `flops` counts without a trace;
+`shape_text`, `shape_html` and `html_table` write.
 """
 
 from shapewatch.tracing.axes.names import Axis, shape_text
@@ -16,7 +16,7 @@ from shapewatch.tracing.markup import html_table, shape_html
 from shapewatch.tracing.printing import print_shapes
 from shapewatch.tracing.questions.attention import Attention
 from shapewatch.tracing.questions.compare import SavedTrace, load_trace
-from shapewatch.tracing.questions.costs import flops, parameters
+from shapewatch.tracing.questions.costs import flops
 from shapewatch.tracing.tables import Row, Sheet, Table
 from shapewatch.tracing.traced import Trace
 from shapewatch.tracing.tracer import trace
@@ -33,7 +33,6 @@ __all__ = [
     "flops",
     "html_table",
     "load_trace",
-    "parameters",
     "print_shapes",
     "shape_html",
     "shape_text",

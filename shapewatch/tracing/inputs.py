@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import fields, is_dataclass
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from shapewatch.tracing.axes.sizes import Dims, Sizes, run_sizes, solved_dims
+from shapewatch.tracing.axes.sizes import Dims, Sizes, run_sizes
 from shapewatch.tracing.record.models import ModelCall
 
 A_STRING = 'Write the names of a tensor\'s axes as a string, "B T".'
 # "B T" for each tensor in order, or by the names of parameters: {"ids": "B T",
-# "past": {"key": "B T D"}, "past.value": "B T D"}.
-Names = str | Sequence[str | None] | Mapping[str, Any]
+# "past.key": "B T D"}.
+Names = str | Sequence[str | None] | Mapping[str, str]
 
 
 def resized_call(call: ModelCall, axes: Names, sizes: Sizes) -> ModelCall:
@@ -49,7 +48,7 @@ def named_tensors(
 ) -> list[tuple[Tensor, list[str]]]:
     """Give the input tensors that have names, with those of their axes."""
     if isinstance(axes, Mapping):
-        named = tensors_at(there, dict(axes_paths(axes)))
+        named = tensors_at(there, axes)
     else:
         named = tensors_in_order(inputs, axes, there)
     split_names = [(tensor, names.split()) for tensor, names in named]
@@ -63,30 +62,28 @@ def named_tensors(
 
 
 class MeasuredAxis(NamedTuple):
-    """The size of an axis that has a name, and where that was measured."""
+    """The size of an axis that has a name, in which tensor, and in words."""
 
     size: int
-    where: str
+    tensor: str
+    text: str
 
 
 def measured_dims(
     call: ModelCall, axes: Names | None, dims: Dims
 ) -> tuple[Dims, Sizes]:
     """Add the sizes that the named axes of the inputs have to `dims`, and
-    what then follows from these: D=4 from H=3, "C": "H*D" and C=12; and give
-    the size of each.
-
-    Raises ValueError where a name has two sizes.
-    """
+    give the size of each; ValueError where a name has two sizes."""
     tensors = {} if axes is None else tensors_in(call)
     named = [] if axes is None else named_tensors(call.inputs, axes, tensors)
     measured = measured_axes(named, tensors)
-    dims = solved_dims(dims, {name: x.size for name, x in measured.items()})
+    if not measured.keys() <= dims.keys():
+        dims = {**{name: x.size for name, x in measured.items()}, **dims}
     sizes = run_sizes(dims)
     for name, axis in measured.items():
         if axis.size != sizes[name]:
             raise ValueError(
-                f"dims say {name}={sizes[name]}, and {axis.where}: one name "
+                f"dims say {name}={sizes[name]}, and {axis.text}: one name "
                 "has one size."
             )
     return dims, sizes
@@ -96,50 +93,39 @@ def measured_axes(
     named: list[tuple[Tensor, list[str]]], tensors: dict[str, Tensor]
 ) -> dict[str, MeasuredAxis]:
     """Measure the axes that have names; ValueError where one has two sizes.
-    A number is its own size, and _ has no name."""
+    _ is no name."""
     measured = dict[str, MeasuredAxis]()
-    first = dict[str, str]()  # the input that has a name first
     for tensor, names in named:
         path = next(path for path, x in tensors.items() if x is tensor)
-        there = f"{path} {tuple(tensor.shape)}"
+        where = f"{path} {tuple(tensor.shape)}"
         for name, size in zip(names, tensor.shape):
-            known = measured[name].size if name in measured else size
-            who = f"{first.setdefault(name, there)} says"
-            if name.isdecimal():
-                known, who = int(name), "axes say"
-            where = f"{name} of axes {' '.join(names)!r} has size {size} in "
-            where += there
-            if known != size and name != "_":
+            if name == "_":
+                continue
+            text = f"{name} of axes {' '.join(names)!r} has size {size} in "
+            axis = MeasuredAxis(size, where, text + where)
+            first = measured.setdefault(name, axis)
+            if first.size != size:
                 raise ValueError(
-                    f"{who} {name}={known}, and {where}: one name has one "
-                    "size."
+                    f"{first.tensor} says {name}={first.size}, and "
+                    f"{axis.text}: one name has one size."
                 )
-            if name.isidentifier() and name != "_":
-                measured.setdefault(name, MeasuredAxis(size, where))
     return measured
 
 
 def names_of_axes(axes: Names) -> list[str]:
     """List the names of all axes."""
-    paths = axes_paths([axes] if isinstance(axes, str) else axes)
-    return " ".join(text for _, text in paths).split()
-
-
-def axes_paths(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """List each path that has names: {"past": ["B T"]} has past.0."""
     if isinstance(axes, str):
-        yield path, axes
-    elif isinstance(axes, Mapping | list | tuple):
-        for name, part in contents(axes).items():
-            yield from axes_paths(part, f"{path}.{name}".lstrip("."))
-    elif axes is not None:
-        raise ValueError(f"axes: {path} is {axes!r}. {A_STRING}")
+        return axes.split()
+    texts = axes.values() if isinstance(axes, Mapping) else axes
+    return " ".join(filter(None, texts)).split()
 
 
-def tensors_at(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
+def tensors_at(there: dict[str, Tensor], axes: Mapping[str, str]) -> list:
     """Give the tensors that some paths lead to, with their axes' names."""
     first: dict[int, str] = {}
-    for path, names in wanted.items():
+    for path, names in axes.items():
+        if not isinstance(names, str):
+            raise ValueError(f"axes: {path} is {names!r}. {A_STRING}")
         if path not in there:
             raise ValueError(
                 f"axes: {path!r} is no tensor. {given_text(there)}"
@@ -149,7 +135,7 @@ def tensors_at(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
                 f"axes: {path!r} is {names!r}, and the same tensor has other "
                 "names elsewhere. Name it once, or give a copy of it."
             )
-    return [(there[path], names) for path, names in wanted.items()]
+    return [(there[path], names) for path, names in axes.items()]
 
 
 def tensors_in_order(inputs: tuple, axes: Any, there: dict) -> list:
@@ -186,8 +172,8 @@ def named_inputs(model: Callable, inputs: tuple, options: dict) -> dict:
         named = dict(asked.bind(*inputs, **options).arguments)
     except (TypeError, ValueError):
         return {str(i): x for i, x in enumerate(inputs)} | options
-    for name, one in asked.parameters.items():
-        if one.kind is Parameter.VAR_KEYWORD:
+    for name, parameter in asked.parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
             named |= named.pop(name, {})
     return named
 
@@ -205,8 +191,8 @@ def tensor_paths(
 
 
 def contents(value: Any) -> dict[str, Any]:
-    """Take apart what holds others: a dictionary, a list, a dataclass, or an
-    object of attributes that cannot be called."""
+    """Take apart what holds others: a dictionary, a list, or an object of
+    attributes that cannot be called."""
     if isinstance(value, Mapping):
         return {str(name): x for name, x in value.items()}
     if isinstance(value, list | tuple):
@@ -214,35 +200,33 @@ def contents(value: Any) -> dict[str, Any]:
         return dict(zip(getattr(value, "_fields", numbers), value))
     if isinstance(value, Tensor | type | nn.Module) or callable(value):
         return {}
-    if is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in fields(value)}
     return dict(getattr(value, "__dict__", {}))
 
 
 def with_tensors(
-    value: Any, made: dict[int, Tensor], above: tuple = ()
+    value: Any, resized: dict[int, Tensor], above: tuple = ()
 ) -> Any:
     """Give something with other tensors in it: a copy, unless it has none
     that is another."""
     if isinstance(value, Tensor) or id(value) in above:
-        return made.get(id(value), value)
-    old, above = contents(value), (*above, id(value))
-    new = {name: with_tensors(part, made, above) for name, part in old.items()}
-    changed = {name: x for name, x in new.items() if x is not old[name]}
+        return resized.get(id(value), value)
+    parts, above = contents(value), (*above, id(value))
+    copies = {n: with_tensors(x, resized, above) for n, x in parts.items()}
+    changed = {n: x for n, x in copies.items() if x is not parts[n]}
     if not changed:
         return value
     if hasattr(value, "_replace"):
         return value._replace(**changed)
     if isinstance(value, list | tuple):
-        return type(value)(new.values())
-    whole = copy(value)
+        return type(value)(copies.values())
+    result = copy(value)
     for name, part in changed.items():
         if isinstance(value, Mapping):
             key = next(key for key in value if str(key) == name)
-            whole[key] = part
+            result[key] = part
         else:
-            object.__setattr__(whole, name, part)
-    return whole
+            object.__setattr__(result, name, part)
+    return result
 
 
 def resize_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:

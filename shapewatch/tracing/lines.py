@@ -1,6 +1,5 @@
 """Lines: what each line of a run makes, and the variables that it binds."""
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,11 +17,9 @@ from shapewatch.tracing.source.expressions import (
     RETURN,
     Targets,
     line_targets,
-    passage,
     variable,
 )
 
-FOLDS = {"sum", "prod", "reduce"}  # Python's own
 WHOLE_PREFIX = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
 # "path:variable" of what a line of a step binds, with which of the tensors
 # that it makes; and of what receives it, where functions return it.
@@ -42,26 +39,8 @@ class LineValue(NamedTuple):
 
 def turns_of(steps: Sequence[Step]) -> list[int]:
     """Number what the lines do: the steps that a library makes each time on
-    behalf of one have one number; so have those of Python's own sum."""
-    turns = list[int]()
-    for i, step in enumerate(steps):
-        goes_on = i and sums_on(steps[i - 1], step)
-        turns.append(turns[-1] if goes_on else step.turn or -1 - i)
-    return turns
-
-
-def sums_on(before: Step, step: Step) -> bool:
-    """Whether sum(...), or another that goes through a list, adds a tensor
-    to what it made before."""
-    lines = [(x.visit, x.place, x.turn) for x in (before, step)]
-    if step.turn or lines[0] != lines[1]:
-        return False
-    match passage(*step.place[0]):
-        case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
-            reads = {mark.number for mark in step.reads}
-            again = any(mark.number in reads for mark in before.makes)
-            return again and name in FOLDS and name != step.name
-    return False
+    behalf of one have one number."""
+    return [step.turn or -1 - i for i, step in enumerate(steps)]
 
 
 def single_steps(steps: Sequence[Step]) -> list[bool]:

@@ -130,9 +130,9 @@ def merge_fstrings(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
         elif token.type == ENDS:
             deep -= 1
             if not deep:
-                whole = first._replace(type=tokenize.STRING, end=token.end)
+                string = first._replace(type=tokenize.STRING, end=token.end)
                 first = None
-                yield whole
+                yield string
 
 
 def line_html(line: str, parts: list[ColourPart]) -> str:

@@ -17,7 +17,7 @@ from shapewatch.tracing.inputs import (
     names_of_axes,
 )
 from shapewatch.tracing.record.models import model_call
-from shapewatch.tracing.record.shared import THREAD, eagerly, noting
+from shapewatch.tracing.record.shared import eagerly, noting
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, shapes_of
 from shapewatch.tracing.tables import text_line
@@ -66,11 +66,8 @@ def print_shapes(
         first = model.register_forward_pre_hook(preview.run, with_kwargs=True)
         stack.enter_context(first)
         stack.enter_context(eagerly())
-        notes = stack.enter_context(noting())
         print_modules(model, preview, stack)
         yield model
-        for note in notes:
-            print(f"note: {note}")
 
 
 class PlainCalls(TorchFunctionMode):
@@ -150,7 +147,8 @@ class Preview:
 def print_modules(
     model: nn.Module, preview: Preview, stack: ExitStack
 ) -> None:
-    """Let each module print a line when it has run."""
+    """Let each module print a line when it has run; a scripted one takes no
+    hook."""
     paths = {module: path for path, module in model.named_modules()}
     labels = {m: f"{paths[m]} {type(m).__name__}".strip() for m in paths}
     width = max(map(len, labels.values()))
@@ -166,11 +164,9 @@ def print_modules(
         print(text_line((labels[module], f"{reads} -> {makes}"), (width, 0)))
 
     for module in paths:
-        if isinstance(module, torch.jit.ScriptModule):  # it takes no hook
-            THREAD.notes["scripted modules have no line here"] = None
-            continue
-        hook = module.register_forward_hook(print_line, with_kwargs=True)
-        stack.enter_context(hook)
+        if not isinstance(module, torch.jit.ScriptModule):
+            hook = module.register_forward_hook(print_line, with_kwargs=True)
+            stack.enter_context(hook)
 
 
 def measured_text(sizes: list[torch.Size], named: Shapes) -> str:

@@ -50,8 +50,6 @@ def probed_calls(
     traced run, and notes on what is not proved."""
     others, notes = list[OtherRun](), list[str]()
     varied = names_to_vary(start, axes or [], plain_sizes(dims))
-    if not (varied or run.error):
-        notes = without_axis(run, dims)
     if start and varied:
         prober = Prober(Reruns(run, start, axes or []), dims, varied)
         prober.probe()
@@ -75,21 +73,6 @@ def factory_sizes(build: Callable, sizes: Sizes) -> Sizes:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return sizes
     return {name: n for name, n in sizes.items() if name in parameters}
-
-
-def without_axis(run: RecordedRun, dims: Dims) -> list[str]:
-    """Say which sizes no tensor has, and no other dimension is made of."""
-    if not dims:
-        return []
-    sizes, texts = plain_sizes(dims), " ".join(map(str, dims.values()))
-    marks = (x for step in run.steps for x in (*step.reads, *step.makes))
-    there = {size for mark in marks for size in mark.shape}
-    return [
-        f"dims say {name}={size}, and no tensor of this run has an axis of "
-        f"that size"
-        for name, size in sizes.items()
-        if size not in there and name not in re.findall(r"\w+", texts)
-    ]
 
 
 class Reruns:

@@ -74,8 +74,8 @@ class PrintedCalls(TracedCalls):
         `depth` says how many levels; without it, as many as fit a screen.
         Raises ValueError for a depth below 0.
         """
-        whole, name = self._call.whole, name_of(self.model)
-        return Tree(self._calls, whole, name, depth)
+        root, name = self._call.root, name_of(self.model)
+        return Tree(self._calls, root, name, depth)
 
     @property
     def _printed(self) -> Table | Tree:
@@ -102,7 +102,7 @@ class PrintedCalls(TracedCalls):
         write_trace(self._saved(), file)
 
     def _saved(self) -> SavedTrace:
-        return saved_trace(self._calls, self._lines())
+        return saved_trace(self._calls)
 
     def compare(self, reference: "PrintedCalls | SavedTrace") -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""
@@ -127,7 +127,7 @@ class Trace(PrintedCalls):
 
     def parameters(self) -> Sheet:
         """Count the parameters of each module."""
-        return costs.sheet_of_sizes(self._call.whole, name_of(self.model))
+        return costs.sheet_of_sizes(self._call.root, name_of(self.model))
 
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""

@@ -41,12 +41,12 @@ def trace(
 
     `axes` is "B T" for one tensor, or a list with one string for each, in
     order: ["B S", "B T"]. Or it goes by the parameters' names, for keyword
-    and nested inputs too: {"ids": "B T", "past": {"key": "B T D"}}, or
-    "past.key": "B T D". Sizes follow from the inputs. What is left out, or
-    called _, has no name and keeps its size.
+    and nested inputs too: {"ids": "B T", "past.key": "B T D"}. Sizes follow
+    from the inputs. What is left out, or called _, has no name and keeps its
+    size.
 
     `dims` gives names and sizes of other dimensions; one may be written with
-    others, or say how a named one is made: `{"H": 3, "C": "H*D"}`.
+    others: `{"H": 3, "D": 4, "C": "H*D"}`.
 
     `keep` keeps what the calls made. An error of the model's own is raised
     with a note, and with the trace up to there as its `trace`.

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import Tensor, distributed, nn
 from torch.export import Dim
-from torch.func import functional_call, grad, stack_module_state, vmap
+from torch.func import functional_call, grad, vmap
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parametrize
 from torch.testing import assert_close
@@ -203,7 +203,7 @@ def test_tiles_are_exported_with_any_batch_and_with_their_lengths(kind):
     assert_close(program(*inputs), model(*inputs), rtol=0, atol=1e-12)
 
 
-# --- one gradient for each example, one run for many models ---------------
+# --- one gradient for each example -----------------------------------------
 
 
 def sum_of_squares(model: nn.Module) -> Callable[..., Tensor]:
@@ -228,18 +228,6 @@ def test_each_example_gives_its_own_gradient_under_vmap(kind, config):
         wanted = gradients(model, *(x[row : row + 1] for x in inputs))
         for name, gradient in zip(weights, wanted):
             assert_close(each[name][row], gradient, rtol=0, atol=1e-12)
-
-
-@pytest.mark.full
-@kinds
-@of(SMOOTH)
-def test_many_models_of_one_config_run_at_once(kind, config):
-    models = [build(kind, config, seed) for seed in range(3)]
-    state, inputs = stack_module_state(models), batch(kind, 2, 5, 6)
-    together = vmap(lambda *own: functional_call(models[0], own, inputs))
-    logits = together(*state)
-    for mine, model in zip(logits, models):
-        assert_close(mine, model(*inputs), rtol=0, atol=1e-12)
 
 
 # --- models without memory, which weights are loaded into ------------------
@@ -366,18 +354,6 @@ def test_a_model_that_went_through_a_tool_gives_the_same(
     model, inputs = build(kind, config), batch(kind, 3, 5, 6)
     logits = model(*inputs)
     assert tool(model, tmp_path)(*inputs).equal(logits)
-
-
-@pytest.mark.full
-@kinds
-@of(ALL)
-def test_a_whole_model_from_a_file_goes_on_loading_weights(
-    kind, config, tmp_path
-):
-    model, inputs = build(kind, config), batch(kind, 3, 5, 6)
-    other = forgetful(saved_whole(model, tmp_path))
-    other.load_state_dict(model.state_dict())
-    assert_close(other(*inputs), model(*inputs), rtol=0, atol=1e-6)
 
 
 def torchaos(model: nn.Module) -> nn.Module:

@@ -39,18 +39,18 @@ class Formulas:
     has moved alone, for a large number that is added.
     """
 
-    def __init__(self, runs: Sequence[Sizes], given: Dims):
+    def __init__(self, runs: Sequence[Sizes], dims: Dims):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         moved = {n: c for n, c in columns.items() if len(set(c)) > 2}
-        plain = {n: moved[n] for n in plain_sizes(given) if n in moved}
+        plain = {n: moved[n] for n in plain_sizes(dims) if n in moved}
         moves = ([n != c[0] for n in c] for c in plain.values())
         self.enough = any(map(all, zip(*moves)))
-        unseen = unseen_sizes(moved, given)
+        unseen = unseen_sizes(moved, dims)
         longer = {n: c + tuple(r[n] for r in unseen) for n, c in moved.items()}
         self.products = Products(longer, plain, runs)
-        self.known: dict[Column, list[Fit]] = defaultdict(list)
+        self.fits: dict[Column, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
-            self.known[outline(values[: len(runs)])].append((text, values))
+            self.fits[outline(values[: len(runs)])].append((text, values))
 
     def find(self, sizes: Column) -> str:
         """Write sizes, one a run, as the simplest formula that fits; "" if
@@ -59,21 +59,21 @@ class Formulas:
             return ""
         fits = [
             (text, values, *line(values, sizes))
-            for text, values in self.known.get(outline(sizes), [])
+            for text, values in self.fits.get(outline(sizes), [])
         ]
         far = any(abs(added) > SMALL_ADDENDS for *_, added in fits)
         if far and not self.products.can_tell:
             return ""
-        said: dict[str, list[Fraction]] = {}
+        formulas: dict[str, list[Fraction]] = {}
         for text, values, factor, added in fits:
             unseen = [factor * v + added for v in values[len(sizes) :]]
             if all(value.denominator == 1 for value in unseen):
-                said[formula_text(text, factor, added)] = unseen
-        if not said:
+                formulas[formula_text(text, factor, added)] = unseen
+        if not formulas:
             return self.products.find(sizes)
-        if len(set(map(tuple, said.values()))) > 1:
+        if len(set(map(tuple, formulas.values()))) > 1:
             return ""
-        text = next(filter(str.isidentifier, said), next(iter(said)))
+        text = next(filter(str.isidentifier, formulas), next(iter(formulas)))
         return text[1:-1] if SUM_TEXT.fullmatch(text) else text
 
 
@@ -111,13 +111,13 @@ def line(
 def formula_text(text: str, factor: Fraction, added: Fraction) -> str:
     """Write factor * text + added as one writes it by hand."""
     if added.denominator > 1:
-        whole = math.lcm(factor.denominator, added.denominator)
-        return f"({formula_text(text, factor * whole, added * whole)})/{whole}"
+        over = math.lcm(factor.denominator, added.denominator)
+        return f"({formula_text(text, factor * over, added * over)})/{over}"
     many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
-    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
+    part = "" if factor.denominator == 1 else f"/{factor.denominator}"
     if factor < 0 < added:
-        return f"{added}{many}{text}{over}"
-    return f"{many}{text}{over}" + (f"{int(added):+}" if added else "")
+        return f"{added}{many}{text}{part}"
+    return f"{many}{text}{part}" + (f"{int(added):+}" if added else "")
 
 
 class Products:
@@ -241,10 +241,10 @@ def roundings(
 def distinct_addends(divisor: int, first: int, even: int) -> Iterator[int]:
     """Give what can be added before a division, where it makes a difference
     for sizes that begin at `first` and move by steps `even`."""
-    period, known = range(first, first + divisor * even, even), set()
+    period, patterns = range(first, first + divisor * even, even), set()
     for more in (0, *range(divisor - 1, 0, -1)):
         sizes = [(n + more) // divisor for n in period]
         moves = tuple(n - sizes[0] for n in sizes)
-        if moves not in known:
-            known.add(moves)
+        if moves not in patterns:
+            patterns.add(moves)
             yield more

@@ -28,25 +28,19 @@ def run_sizes(dims: Dims) -> Sizes:
     Raises ValueError for a name that is unknown, or that needs itself, for
     a negative size, and for what is neither a size nor an expression.
     """
-    known = plain_sizes(dims)
-    for name, n in known.items():
+    solved = plain_sizes(dims)
+    for name, n in solved.items():
         if n < 0:
             raise ValueError(f"dims: {name} is {n}. A size is 0 or more.")
-    while unsolved := {
-        name: x for name, x in dims.items() if name not in known
-    }:
-        sizes = {
-            name: dim_size(name, text, known)
-            for name, text in unsolved.items()
-        }
-        solved = {name: n for name, n in sizes.items() if n is not None}
-        if not solved:
+    while unsolved := {n: x for n, x in dims.items() if n not in solved}:
+        sizes = {n: dim_size(n, x, solved) for n, x in unsolved.items()}
+        solved |= {n: size for n, size in sizes.items() if size is not None}
+        if not any(name in solved for name in unsolved):
             raise ValueError(
                 f"dims {unsolved} use names that are unknown, or each other. "
-                f"Known are {', '.join(known) or 'none'}."
+                f"Known are {', '.join(solved) or 'none'}."
             )
-        known |= solved
-    return {name: known[name] for name in dims}
+    return {name: solved[name] for name in dims}
 
 
 def is_size(value: object) -> TypeGuard[int]:
@@ -59,10 +53,10 @@ def plain_sizes(dims: Dims) -> Sizes:
     return {name: n for name, n in dims.items() if is_size(n)}
 
 
-def dim_size(name: str, text: int | str, known: Sizes) -> int | None:
+def dim_size(name: str, text: int | str, sizes: Sizes) -> int | None:
     """Work out a dimension; None if it is written with unknown names."""
     try:
-        return evaluate(ast.parse(str(text), mode="eval").body, known)
+        return evaluate(ast.parse(str(text), mode="eval").body, sizes)
     except KeyError:
         return None
     except (SyntaxError, ValueError):
@@ -73,33 +67,18 @@ def dim_size(name: str, text: int | str, known: Sizes) -> int | None:
         ) from None
 
 
-def solved_dims(dims: Dims, measured: Sizes) -> Dims:
-    """Add sizes that were measured, and that of a name that only the formula
-    of a measured one has, where one size alone fits."""
-    if not measured.keys() <= dims.keys():
-        dims = {**measured, **dims}
-    for name, size in measured.items():
-        lacking = {*LETTERS.findall(str(dims[name]))} - dims.keys()
-        for other in lacking if len(lacking) == 1 else ():
-            known = plain_sizes(dims) | measured
-            tried = ({**known, other: n} for n in range(1, size + 1))
-            fits = [x for x in tried if dim_size(name, dims[name], x) == size]
-            dims = dims | ({other: fits[0][other]} if len(fits) == 1 else {})
-    return dims
-
-
-def evaluate(tree: ast.expr, known: Sizes) -> int:
+def evaluate(tree: ast.expr, sizes: Sizes) -> int:
     """Work out an expression; ValueError for what is not allowed in it."""
     match tree:
         case ast.Constant(n) if is_size(n):
             return n
         case ast.Name(name):
-            return known[name]
+            return sizes[name]
         case ast.UnaryOp(ast.USub(), operand):
-            return -evaluate(operand, known)
+            return -evaluate(operand, sizes)
         case ast.BinOp(left, sign, right) if type(sign) in OPERATIONS:
             operation = OPERATIONS[type(sign)]
-            return operation(evaluate(left, known), evaluate(right, known))
+            return operation(evaluate(left, sizes), evaluate(right, sizes))
     raise ValueError(ast.unparse(tree))
 
 
@@ -111,17 +90,17 @@ def joint_sizes(dims: Dims, varied: list[str]) -> list[Sizes]:
     So a size that is rounded up or cut off does not look like a line.
     """
     sizes = plain_sizes(dims)
-    chosen: list[Sizes] = [{}, {}, {}]
+    probes: list[Sizes] = [{}, {}, {}]
     for i, name in enumerate(varied):
         small = (pair for pair in SMALL[i // 3 % 2] if sizes[name] not in pair)
         even, odd = next(small)
-        which = (i + i // 3) % 3
+        turn = (i + i // 3) % 3  # the probe in which it is large
         large = max(sizes[name], 16 if i > 2 else 32) + 1 + i
-        large += which < 2 and (large + which) % 2
+        large += turn < 2 and (large + turn) % 2
         rows = (large, odd, even), (even, large, odd), (even, odd, large)
-        for now, n in zip(chosen, rows[which]):
-            now[name] = n
-    return [run_sizes({**dims, **now}) for now in chosen]
+        for probe, n in zip(probes, rows[turn]):
+            probe[name] = n
+    return [run_sizes({**dims, **probe}) for probe in probes]
 
 
 def capped_sizes(

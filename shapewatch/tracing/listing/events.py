@@ -79,19 +79,19 @@ def runs_of(
 class Frame:
     """One run of a function: in which visit, and who called it.
 
-    `made` has the events of each span in it, `called` the runs of the
+    `events_at` has the events of each span in it, `called` the runs of the
     reader's functions from there.
     """
 
     def __init__(self, events: CallEvents, node: Function, run: FunctionRun):
         self.events, self.node = events, node
         self.code, self.visit, self.callers = run
-        self.made = defaultdict[source.Span | None, list[LineValue]](list)
+        self.events_at = defaultdict[source.Span | None, list[LineValue]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
         codes = set(source.codes(self.code))
         for event in events.within(run):
             if event.place[0][0] in codes:
-                self.made[source.span(*event.place[0])].append(event)
+                self.events_at[source.span(*event.place[0])].append(event)
             if event.visit is self.visit:
                 self.note_functions(event.place, codes)
 
@@ -106,12 +106,11 @@ class Frame:
     def value(self, node: ast.expr | ast.stmt) -> ShapesEachTime:
         """Tell what an expression made."""
         at = source.run_span(node)
-        if events := self.made.get(at):
+        if events := self.events_at.get(at):
             calls = self.events.calls
             shapes = (known_shapes(calls, x.makes, x.end) for x in events)
             times = tuple(filter(None, shapes))
-            known = len(times) == len(events)
-            return times if known else None
+            return times if len(times) == len(events) else None
         if at in self.called:
             return shapes_of_function(self, node, self.called[at])
         return ()
@@ -119,8 +118,6 @@ class Frame:
 
 def returned_shapes(frame: Frame) -> ShapesEachTime:
     """Tell what the function gave, if one place gave everything."""
-    if isinstance(frame.node, ast.Lambda):
-        return last_value(frame, frame.node.body)
     nodes = source.walk(frame.node)
     returns = [x for x in nodes if isinstance(x, ast.Return)]
     values = [x.value for x in returns if x.value]
@@ -128,7 +125,7 @@ def returned_shapes(frame: Frame) -> ShapesEachTime:
         return ()
     if returns == frame.node.body[-1:]:
         return last_value(frame, values[0])
-    known_values = [made for made in map(frame.value, values) if made != ()]
+    known_values = [x for x in map(frame.value, values) if x != ()]
     if len(known_values) == 1 and 1 in (
         len(returns),
         len(known_values[0] or ()),
@@ -159,10 +156,9 @@ def shapes_of_function(
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
-    named = isinstance(function, ast.Lambda) or (
-        getattr(function, "attr", getattr(function, "id", "")) == code.co_name
-    )
-    if others or not named or code.co_flags & GENERATOR_FLAGS or not inner:
+    name = getattr(function, "attr", getattr(function, "id", ""))
+    is_generator = code.co_flags & GENERATOR_FLAGS
+    if others or name != code.co_name or is_generator or not inner:
         return None
     return returned_shapes(Frame(outer.events, inner, run))
 
@@ -170,8 +166,7 @@ def shapes_of_function(
 def value_at_end(function: Function, name: str) -> ast.expr | ast.stmt | None:
     """Find what a variable is at the end of a function: the value of the
     last statement that binds it, unless that is inside another."""
-    body = [] if isinstance(function, ast.Lambda) else function.body
-    for statement in reversed(body):
+    for statement in reversed(function.body):
         if any(binds(node, name) for node in ast.walk(statement)):
             match statement:
                 case ast.AugAssign():

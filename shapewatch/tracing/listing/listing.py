@@ -6,7 +6,7 @@ import inspect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from itertools import chain, starmap
+from itertools import starmap
 from types import CodeType
 from typing import Any
 
@@ -166,8 +166,8 @@ def annotate(
     frame = Frame(events, node, runs[nth])
     lines = annotated_lines(frame)
     title = listing_title(frame, nth, len(runs))
-    times = (made or () for _, notes in lines for _, made in notes)
-    texts = map(shapes_text, chain.from_iterable(times))
+    notes = (note for _, notes in lines for note in notes)
+    texts = (shapes_text(x) for _, times in notes for x in times or ())
     if sizes := sizes_text(texts, calls.run.sizes):
         title += f"\n{sizes}"
     return AnnotatedSource(title, lines)
@@ -227,7 +227,7 @@ def annotated_lines(frame: Frame) -> list[CodeLine]:
     for part, note in notes_of(frame):
         line = source.last_line(part)
         notes[rows[0] if line in left_out else line].append(note)
-    if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
+    if ast.get_docstring(node):
         doc = node.body[0]
         left_out |= {*range(doc.lineno, source.last_line(doc) + 1)}
     shown = (i for i in range(first, last + 1) if i not in left_out)
@@ -237,9 +237,9 @@ def annotated_lines(frame: Frame) -> list[CodeLine]:
 def notes_of(frame: Frame) -> Iterator[NoteAt]:
     """Note what went into a function, and what its expressions made."""
     yield from argument_notes(frame)
-    parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
-    for part in dict.fromkeys([frame.node, *parts]):
-        yield from statement_notes(part, frame)
+    for part in ast.walk(frame.node):
+        if isinstance(part, ast.stmt):
+            yield from statement_notes(part, frame)
 
 
 def argument_notes(frame: Frame) -> Iterator[NoteAt]:
@@ -256,11 +256,9 @@ def argument_notes(frame: Frame) -> Iterator[NoteAt]:
             yield argument, (argument.arg, (shapes,))
 
 
-def statement_notes(
-    statement: ast.stmt | ast.Lambda, frame: Frame
-) -> Iterator[NoteAt]:
-    """Note the values of the expressions in a statement, or in a lambda."""
-    value = getattr(statement, "value", getattr(statement, "body", None))
+def statement_notes(statement: ast.stmt, frame: Frame) -> Iterator[NoteAt]:
+    """Note the values of the expressions in a statement."""
+    value = getattr(statement, "value", None)
     times = frame.value(statement)
     if isinstance(statement, ast.AugAssign) and times != ():
         yield from value_notes(statement.value, times, frame)
@@ -303,8 +301,6 @@ def signature(
 
     `lines` begin with line 1 at index 1.
     """
-    if isinstance(node, ast.Lambda):
-        return range(0), ""
     rows = range(node.lineno, node.body[0].lineno)
     if len(rows) > 1 and not any("#" in lines[i] for i in rows):
         for bare in (False, True):
@@ -314,9 +310,7 @@ def signature(
     return rows, ""
 
 
-def signature_text(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, bare: bool
-) -> str:
+def signature_text(node: source.Function, bare: bool) -> str:
     """Write a signature on one line; if `bare`, without its types."""
     arguments = deepcopy(node.args)
     for part in ast.walk(arguments) if bare else ():

@@ -1,7 +1,7 @@
 """Compare: the first call at which two runs part, one of them maybe saved.
 
-A file has the calls of a trace, the values that it kept, and how it prints:
-plain data, which `torch.load` reads with weights_only=True.
+A file has the calls of a trace, and the values that it kept: plain data, which
+`torch.load` reads with weights_only=True.
 """
 
 from collections.abc import Iterator
@@ -12,45 +12,34 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.axes.sizes import Sizes
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.tensors import USUAL
-from shapewatch.tracing.tables import Printable
 
-FORMAT = "shapewatch trace 2"
+FORMAT = "shapewatch trace 3"
 File = str | PathLike[str]
 
 
 class ComparedCall(NamedTuple):
     """A call: its module's path, how it is written, the sizes that it makes,
-    their names, and the values, if they were kept."""
+    and the values, if they were kept."""
 
     path: str
     text: str
     sizes: list[tuple[int, ...]]
-    names: str
     values: list[Tensor]
 
 
 Pair = tuple[ComparedCall, ComparedCall]
 
 
-class SavedTrace(Printable):
-    """What of a trace is compared, and saved: it prints as that did. `notes`
-    say what could not be found out."""
+class SavedTrace(NamedTuple):
+    """What of a trace is compared, and saved: `Trace.compare` takes it."""
 
-    def __init__(
-        self,
-        calls: list[ComparedCall],
-        runs: list[Sizes],
-        lines: list[str],
-        notes: list[str],
-    ):
-        self._calls, self._runs = calls, runs
-        self._text, self.notes = lines, notes
+    calls: list[ComparedCall]
 
-    def _lines(self) -> list[str]:
-        return self._text
+    def __repr__(self) -> str:
+        """Write how much there is: as a file, it may hold many values."""
+        return f"a saved trace (calls: {len(self.calls):,})"
 
 
 class Comparison(NamedTuple):
@@ -68,18 +57,16 @@ class Comparison(NamedTuple):
         return self.text
 
 
-def saved_trace(calls: Calls, lines: list[str]) -> SavedTrace:
+def saved_trace(calls: Calls) -> SavedTrace:
     """Give what of a trace is saved: values of PyTorch's own class, and none
-    of a vmap; and the `lines` that it prints."""
+    of a vmap."""
     compared = []
     for i, (step, row) in enumerate(zip(calls.steps, calls.table.rows)):
         values = calls.run.values.kept.get(i, [])
         values = values if all(map(is_plain, values)) else []
         sizes = [tuple(mark.shape) for mark in step.makes]
-        path = step.visit.path
-        compared.append(ComparedCall(path, row.call, sizes, row.makes, values))
-    runs = [run.sizes for run in calls.runs]
-    return SavedTrace(compared, runs, lines, calls.notes)
+        compared.append(ComparedCall(step.visit.path, row.call, sizes, values))
+    return SavedTrace(compared)
 
 
 def is_plain(tensor: Tensor) -> bool:
@@ -95,9 +82,8 @@ def compare(mine: SavedTrace, theirs: SavedTrace) -> Comparison:
     Calls that are written alike, in the same module and the same order, are
     compared; values may differ by rounding.
     """
-    pairs = list(equal_calls(mine._calls, theirs._calls))
-    same_sizes = mine._runs == theirs._runs
-    shapes = [shape_difference(*pair, same_sizes) for pair in pairs]
+    pairs = list(equal_calls(mine.calls, theirs.calls))
+    shapes = [shape_difference(*pair) for pair in pairs]
     values = (value_difference(*pair) for pair in pairs)
     for differences in shapes, values:
         for before, difference in enumerate(differences):
@@ -121,16 +107,12 @@ def equal_calls(
         yield from zip(mine[i : i + n], theirs[j : j + n])
 
 
-def shape_difference(
-    mine: ComparedCall, theirs: ComparedCall, same_sizes: bool
-) -> str:
-    """Say what two calls make, if it has other sizes, or, where both runs
-    had the same sizes, other names; else ""."""
-    renamed = mine.names != theirs.names
-    if mine.sizes == theirs.sizes and not (same_sizes and renamed):
+def shape_difference(mine: ComparedCall, theirs: ComparedCall) -> str:
+    """Say what two calls make, if it has other sizes; else ""."""
+    if mine.sizes == theirs.sizes:
         return ""
-    ours, others = (x.names if renamed else x.sizes for x in (mine, theirs))
-    return f"mine has {ours}, theirs has {others}"
+    a, b = (", ".join(map(str, x.sizes)) for x in (mine, theirs))
+    return f"mine has {a}, theirs has {b}"
 
 
 def value_difference(mine: ComparedCall, theirs: ComparedCall) -> str:
@@ -159,19 +141,16 @@ def agreement_text(
     kept = sum(bool(ours.values and others.values) for ours, others in pairs)
     values = f"with the same values: {kept}" if kept else "no values were kept"
     text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
-    left = [len(trace._calls) - len(pairs) for trace in (mine, theirs)]
+    left = [len(trace.calls) - len(pairs) for trace in (mine, theirs)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    if mine._runs != theirs._runs:
-        text += " Axis names are not compared: the two ran at different sizes."
     return text
 
 
 def write_trace(saved: SavedTrace, file: File) -> None:
     """Write a trace into a file."""
-    calls = list(map(tuple, saved._calls))
-    parts = calls, saved._runs, saved._text, saved.notes
-    torch.save({"format": FORMAT, "parts": parts}, file)
+    calls = list(map(tuple, saved.calls))
+    torch.save({"format": FORMAT, "calls": calls}, file)
 
 
 def load_trace(file: File) -> SavedTrace:
@@ -180,16 +159,14 @@ def load_trace(file: File) -> SavedTrace:
 
     >>> trace(torch.relu, torch.ones(2, 3)).save("relu.pt")
     >>> load_trace("relu.pt")
-    (outside every module)
-      relu                                (2?, 3?) -> (2?, 3?)
+    a saved trace (calls: 1)
     """
     data: Any
     try:
         data = torch.load(file, map_location="cpu", weights_only=True)
         if data["format"] != FORMAT:
             raise KeyError(FORMAT)
-        calls, *others = data["parts"]
-        return SavedTrace([ComparedCall(*call) for call in calls], *others)
+        return SavedTrace([ComparedCall(*call) for call in data["calls"]])
     except OSError:
         raise
     except Exception as error:

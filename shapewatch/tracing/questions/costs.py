@@ -13,7 +13,6 @@ from shapewatch.tracing.record.models import (
     ModelCall,
     fast_path_off,
     model_call,
-    root_module,
 )
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import aside
@@ -47,32 +46,24 @@ class Cost(NamedTuple):
     multiply_adds: int
 
 
-def parameters(model: Callable) -> Sheet[Size]:
-    """Count the parameters of each module: all, and the frozen ones. Of a
-    method or a function: those of the model that it runs.
-
-    A parameter with several names counts once. Buffers do not count.
-    """
-    return sheet_of_sizes(root_module(model), name_of(model))
-
-
-def sheet_of_sizes(whole: nn.Module, name: str) -> Sheet[Size]:
-    """List the size of each module, and the parameters with several names."""
+def sheet_of_sizes(root: nn.Module, name: str) -> Sheet[Size]:
+    """Count the parameters of each module: all, and the frozen ones. One with
+    several names counts once; buffers do not count."""
     names = defaultdict(list)
-    for path, parameter in whole.named_parameters(remove_duplicate=False):
+    for path, parameter in root.named_parameters(remove_duplicate=False):
         names[parameter].append(path)
     notes = [
         f"one parameter, counted once: {', '.join(alike)}"
         for alike in names.values()
         if len(alike) > 1
     ]
-    return Sheet(sizes_of(whole, name), notes)
+    return Sheet(sizes_of(root, name), notes)
 
 
-def sizes_of(whole: nn.Module, name: str) -> list[Size]:
+def sizes_of(root: nn.Module, name: str) -> list[Size]:
     """List the size of each module, the whole last; `name` is that of what
     runs it, where the whole is only what holds several."""
-    first, *others = whole.named_modules()
+    first, *others = root.named_modules()
     rows = []
     for path, module in [*others, first]:
         weights = list(module.parameters())
@@ -97,12 +88,12 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
 def flops_of(call: ModelCall) -> Sheet[Cost]:
     """Count the floating-point operations of each module in one call."""
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
-    counter.mod_tracker = ModuleTracker(call.whole)  # type: ignore[assignment]
+    counter.mod_tracker = ModuleTracker(call.root)  # type: ignore[assignment]
     with aside(call), eagerly(), fast_path_off(), counter:
         call.run()
     counts = counter.get_flop_counts()
     rows = []
-    for path, kind, learned, _ in sizes_of(call.whole, name_of(call.model)):
+    for path, kind, learned, _ in sizes_of(call.root, name_of(call.model)):
         n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, learned, n, n // 2))
     return Sheet(rows, [FLOPS_NOTE])

@@ -43,7 +43,6 @@ class Look(NamedTuple):
     nan: int
     lowest: float
     highest: float
-    dtype: torch.dtype
 
     @property
     def infinite(self) -> bool:
@@ -69,10 +68,9 @@ def look(tensor: Tensor) -> Look | None:
             missing = x.isnan()
             nan, x = int(missing.sum()), x[~missing]
             if not len(x):
-                return Look(nan, nan, inf, -inf, tensor.dtype)
+                return Look(nan, nan, inf, -inf)
             ends = x.aminmax()
-        least, most = ends.min.item(), ends.max.item()
-        return Look(tensor.numel(), nan, least, most, tensor.dtype)
+        return Look(tensor.numel(), nan, ends.min.item(), ends.max.item())
     return None
 
 
@@ -82,7 +80,7 @@ class NonFinite(NamedTuple):
     which no call has made."""
 
     step: int
-    made: Look
+    result: Look
     reads: list[tuple[int, Look | None]]
     brought: Tensor | None = None
 
@@ -117,7 +115,7 @@ class NonFiniteSearch(Values):
                     self.judge(step, numbers, args, kwargs)
                     break
 
-    def judge(self, step: int, made: Look, args: tuple, kwargs: Any) -> None:
+    def judge(self, step: int, result: Look, args: tuple, kwargs: Any) -> None:
         """Note a call that makes NaN or infinity, if it is the first to."""
         operands = tensors((*args, *kwargs.values()))
         looks = {id(x): look(x) for x in operands} | self.before
@@ -126,16 +124,16 @@ class NonFiniteSearch(Values):
         over = self.before if name in FILLS else {}
         leaves = tree_leaves((args, kwargs))
         constants = {x for x in leaves if isinstance(x, float)}
-        if made.nan:
+        if result.nan:
             pairs = [(x, looks[id(x)]) for x in operands if id(x) not in over]
             bad = [x for x, before in pairs if before and before.nan]
             written = [x for x in bad if storage(x) not in self.raw]
             if written or not bad:
-                self.nan = NonFinite(step, made, reads, *written[:1])
+                self.nan = NonFinite(step, result, reads, *written[:1])
         elif operands and not {inf, -inf} & constants:
             was_infinite = any(x.infinite for _, x in reads if x)
-            if not was_infinite or (name in POWERS and made.highest == inf):
-                self.infinite.append(NonFinite(step, made, reads))
+            if not was_infinite or (name in POWERS and result.highest == inf):
+                self.infinite.append(NonFinite(step, result, reads))
 
 
 class SearchedRun(RecordedRun):
@@ -169,7 +167,7 @@ class SearchedRun(RecordedRun):
             return next(((x, nan) for x in first), (nan, None))
         depends = self.above(self.infinite_ends())
         counts = (
-            x for x in infinite if x.made.highest == inf or x.step in depends
+            x for x in infinite if x.result.highest == inf or x.step in depends
         )
         return next(counts, None), None
 
@@ -239,7 +237,7 @@ def heading_lines(
     culprit: NonFinite, where: str, call: ModelCall
 ) -> list[str]:
     """Say which call it is, and what it makes."""
-    numbers, kind = culprit.made, "NaN" if culprit.made.nan else "infinity"
+    numbers, kind = culprit.result, "NaN" if culprit.result.nan else "infinity"
     if culprit.brought is not None:
         name = tensor_name(culprit.brought, call)
         return [f"NaN comes in with {name}. It is first read {where}"]
@@ -252,7 +250,7 @@ def heading_lines(
 
 def tensor_name(tensor: Tensor, call: ModelCall) -> str:
     """Name a parameter, a buffer or an input by the memory that it is in."""
-    weights = *call.whole.named_parameters(), *call.whole.named_buffers()
+    weights = *call.root.named_parameters(), *call.root.named_buffers()
     for name, named in (*weights, *tensors_in(call).items()):
         if storage(named) == storage(tensor):
             return f"{name}, before any call"
@@ -261,7 +259,7 @@ def tensor_name(tensor: Tensor, call: ModelCall) -> str:
 
 def read_lines(culprit: NonFinite, step: Step, call: ModelCall) -> list[str]:
     """Say of each tensor that a call reads how low and how high it goes."""
-    weights = {id(x): name for name, x in call.whole.named_parameters()}
+    weights = {id(x): name for name, x in call.root.named_parameters()}
     numbers = [f"tensor {i + 1}" for i in range(len(culprit.reads))]
     lines = []
     for name, (key, read) in zip(operands(step) or numbers, culprit.reads):

@@ -27,14 +27,14 @@ anything looks at torch functions."""
 class ModelCall(NamedTuple):
     """What runs: a model, with its inputs and options.
 
-    `whole` is the module that it runs, whose parts have the paths, and `kind`
+    `root` is the module that it runs, whose parts have the paths, and `kind`
     the class of that module where the model is a method of it, else "".
     """
 
     model: Callable
     inputs: tuple
     options: dict
-    whole: nn.Module
+    root: nn.Module
     kind: str
 
     def run(self) -> Any:
@@ -45,10 +45,6 @@ class ModelCall(NamedTuple):
 def model_call(model: Any, inputs: tuple, options: dict) -> ModelCall:
     """Find the module that something runs; TypeError for what cannot be
     traced."""
-    if isinstance(model, torch.export.ExportedProgram):
-        raise TypeError(
-            "an ExportedProgram is not a model that runs: trace its .module()"
-        )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
     refuse_class(model)
@@ -57,11 +53,11 @@ def model_call(model: Any, inputs: tuple, options: dict) -> ModelCall:
             f"a {type(model).__name__} runs out of Python's sight: trace "
             "what it was made from."
         )
-    whole = root_module(partial(model, *inputs, **options))
+    root = root_module(partial(model, *inputs, **options))
     called, module = unwrap_method(model)
     is_method = module is not None and module is not called
     kind = type(module).__name__ if is_method else ""
-    return ModelCall(model, inputs, options, whole, kind)
+    return ModelCall(model, inputs, options, root, kind)
 
 
 def built_call(
@@ -120,11 +116,11 @@ def root_module(model: Callable) -> nn.Module:
     if len(named) == 1:
         [(_, module)] = named.values()
         return module
-    whole = nn.Module()
+    root = nn.Module()
     for name, part in named.values():
-        count = f"_{len(whole._modules)}" if name in whole._modules else ""
-        whole._modules[name + count] = part
-    return whole
+        count = f"_{len(root._modules)}" if name in root._modules else ""
+        root._modules[name + count] = part
+    return root
 
 
 def unwrap_method(model: Callable) -> tuple[Callable, nn.Module | None]:

@@ -186,9 +186,7 @@ class Recorder(TorchFunctionMode):
             step = self.note(function, sys._getframe(1), reads, [])
             self.failed = error, step
             raise
-        if result is None and name_of(function) == "__set__":
-            self.marks.forget(args[0])
-        if makes := self.marks.made(result):
+        if makes := self.marks.mark_all(result):
             step = self.note(function, sys._getframe(1), reads, makes)
             n = add_step(self.steps, step)
             if self.keep:
@@ -232,7 +230,7 @@ class RecordedRun:
 
     def record(self, call: ModelCall, keep: bool = False) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
-        recorder = Recorder(call.whole, keep)
+        recorder = Recorder(call.root, keep)
         recorder.visits.now.kind = call.kind
         recorder.values = self.values
         self.steps, self.visits = recorder.steps, recorder.visits.done

@@ -118,8 +118,8 @@ def seen_attention(ask: Callable) -> Callable:
 
     @wraps(ask)
     def run(tensors: tuple) -> bool:
-        seen = THREAD.recorders and not any(map(has_own_way, tensors))
-        return False if seen else ask(tensors)
+        plain = not any(map(has_own_way, tensors))
+        return False if THREAD.recorders and plain else ask(tensors)
 
     return run
 

@@ -40,15 +40,15 @@ class TensorMemory:
         self.tensor, self.kind = tensor, type(tensor)
         self.learns = tensor.requires_grad
         self.grad = tensor.grad if tensor.is_leaf else None
-        self.own = own = tensor.detach()  # the same memory
-        odd = own.is_nested or own.is_quantized or own.is_meta
-        self.strided = own.layout is torch.strided and not odd
-        self.layout = memory_layout(own) if self.strided else ()
-        self.numbers = without_repeats(own) if self.strided else own
+        self.data = data = tensor.detach()  # the same memory
+        odd = data.is_nested or data.is_quantized or data.is_meta
+        self.strided = data.layout is torch.strided and not odd
+        self.layout = memory_layout(data) if self.strided else ()
+        self.numbers = without_repeats(data) if self.strided else data
         self.was = copy_of(self.numbers)
         self.loose = tensor.is_inference()  # it has no version
         self.version = None if self.loose else self.numbers._version
-        keep = nullcontext() if self.loose else PRESERVE_VERSION(own)
+        keep = nullcontext() if self.loose else PRESERVE_VERSION(data)
         self.preserved: Any = keep
 
     def put_back(self, counted: bool = False) -> None:
@@ -63,7 +63,7 @@ class TensorMemory:
         if type(tensor) is not self.kind:
             tensor.__class__ = self.kind
         if self.strided and memory_layout(tensor) != self.layout:
-            tensor.data = self.own
+            tensor.data = self.data
         if changed and self.was is not None:
             with self.preserved, torch.inference_mode(self.loose):
                 self.numbers.copy_(self.was)
@@ -199,12 +199,12 @@ def function_state(function: FunctionType) -> HeldState:
 def tensor_state(tensor: Tensor) -> HeldState:
     """Of a tensor: its numbers, its gradient, and its attributes; of one
     whose class runs each call by itself, the attributes alone."""
-    own = getattr(tensor, "__dict__", None)
+    attributes = getattr(tensor, "__dict__", None)
     if dispatches(tensor):
-        return HeldState((own,))
+        return HeldState((attributes,))
     memory = TensorMemory(tensor)
     counted = partial(memory.put_back, counted=True)
-    return HeldState((own, memory.grad), memory.put_back, counted)
+    return HeldState((attributes, memory.grad), memory.put_back, counted)
 
 
 held_state.register(tuple, HeldState)

@@ -56,8 +56,8 @@ class Marks:
     """
 
     def __init__(self):
-        self.known: dict[int, Mark] = {}  # by that id
-        self.seen: list[ref[Tensor]] = []
+        self.marks: dict[int, Mark] = {}  # by that id
+        self.references: list[ref[Tensor]] = []
 
     def read(self, values: Iterable) -> list[Mark]:
         """Mark the tensors in some values, with the shapes that are known: to
@@ -69,13 +69,13 @@ class Marks:
                 continue
             if kind not in USUAL and not isinstance(value, Tensor):
                 marks += self.read(tensors(value))
-            elif mark := self.known.get(id(ref(value))):
+            elif mark := self.marks.get(id(ref(value))):
                 marks.append(mark)
             else:
-                marks += self.made(value)
+                marks += self.mark_all(value)
         return marks
 
-    def made(self, result: Any) -> list[Mark]:
+    def mark_all(self, result: Any) -> list[Mark]:
         """Mark the tensors in a result with the shapes that they have now,
         unseen by any mode."""
         with torch._C.DisableTorchFunction():
@@ -84,18 +84,14 @@ class Marks:
     def mark(self, tensor: Tensor) -> Mark:
         """Mark a tensor, as one that is known or as a new one."""
         reference, shape = ref(tensor), shape_of(tensor)
-        if not (mark := self.known.get(id(reference))):
-            self.seen.append(reference)
-            parts = len(self.seen), shape, tensor.dtype, tensor.device
+        if not (mark := self.marks.get(id(reference))):
+            self.references.append(reference)
+            parts = len(self.references), shape, tensor.dtype, tensor.device
             mark = tuple.__new__(Mark, parts)  # as Mark(...), more quickly
         elif mark.shape != shape:
             mark = mark._replace(shape=shape)
-        self.known[id(reference)] = mark
+        self.marks[id(reference)] = mark
         return mark
-
-    def forget(self, tensor: Tensor) -> None:
-        """Take a tensor for a new one from now on: x.data = y made it so."""
-        self.known.pop(id(ref(tensor)), None)
 
 
 def parts_of(value: Any, marks: Marks) -> Parts:
@@ -108,15 +104,12 @@ def parts_of(value: Any, marks: Marks) -> Parts:
 
 
 def shape_of(tensor: Tensor) -> torch.Size:
-    """Give a tensor's shape: of a nested one that has none, as it would be
-    padded; of a lazy parameter, that of a number."""
+    """Give a tensor's shape: of a lazy parameter, or of a nested tensor, which
+    have none, that of a number."""
     try:
         return tensor.shape
     except RuntimeError:
-        rows = tensor._nested_tensor_size() if tensor.is_nested else None
-    if rows is None or not len(rows):
-        return torch.Size(() if rows is None else (0,))
-    return torch.Size((len(rows), *rows.amax(0).tolist()))
+        return torch.Size()
 
 
 def shapes_of(values: tuple) -> list[torch.Size]:

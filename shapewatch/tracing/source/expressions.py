@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 Span = tuple[int, int, int, int]
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 RETURN = "return"  # no variable can be called so
 Lines = tuple[str, ...]
 # The variables that have a value: (), or which of its parts.
@@ -226,7 +226,7 @@ def definition(code: CodeType) -> Function | None:
     definitions = [
         node
         for node in functions(lines_of(code))
-        if getattr(node, "name", "<lambda>") == code.co_name
+        if node.name == code.co_name
         and first_line(node) == code.co_firstlineno
     ]
     return definitions[0] if len(definitions) == 1 else None
@@ -240,13 +240,12 @@ def functions(lines: Lines) -> list[Function]:
 
 def first_line(node: Function) -> int:
     """The first line of a definition, decorators included."""
-    decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """Give all that a function consists of, but what it defines itself."""
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, Function | ast.ClassDef):
+        if not isinstance(child, Function | ast.Lambda | ast.ClassDef):
             yield child
             yield from walk(child)

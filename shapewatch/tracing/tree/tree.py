@@ -26,7 +26,7 @@ from shapewatch.tracing.tables import (
 )
 
 TREE_WIDTH, CLASS_WIDTH = 100, 12  # letters; a class has that many at least
-SCREEN_LINES, LONG_NAME = 36, 16
+SCREEN_LINES = 36
 FEW_SHAPES, MOST_CALLS = 4, 300  # shapes in a line; calls in a page
 TREE_HEADERS = "module", "class", "parameters"
 # How many shapes to write, in and out: the first that fits.
@@ -53,14 +53,14 @@ class Tree(Printable):
     def __init__(
         self,
         calls: Calls,
-        whole: nn.Module,
+        root: nn.Module,
         name: str,
         depth: int | None = None,
     ):
         if depth is not None and depth < 0:
             raise ValueError(f"{depth=} is below 0, where the whole model is")
         self._calls, self.notes = calls, calls.notes
-        self._root = root_of(calls, sizes_of(whole, name))
+        self._root = root_of(calls, sizes_of(root, name))
         self._label = self._root.kind or name
         self.depth = fitting_depth(self._root) if depth is None else depth
 
@@ -80,8 +80,8 @@ class Tree(Printable):
 
     def _lines(self) -> list[str]:
         """Write a heading, a line for each module, and what is not shown."""
-        whole = shapes_fitting(self._root, TREE_WIDTH - len(self._label) - 2)
-        head = [f"{self._label}  {whole}".rstrip(), self._about]
+        shapes = shapes_fitting(self._root, TREE_WIDTH - len(self._label) - 2)
+        head = [f"{self._label}  {shapes}".rstrip(), self._about]
         table = ["", *tree_columns(self._shown)] if self._shown else []
         return [*head, *table, "", *totals_text(self)]
 
@@ -136,14 +136,10 @@ def totals_text(tree: Tree) -> list[str]:
 
 
 class TreeLine(NamedTuple):
-    """A line of the tree: a module, or equal ones that are folded.
-
-    `again` says that it stands further up as well.
-    """
+    """A line of the tree: a module, or equal ones that are folded."""
 
     level: int
     group: list["Node"]
-    again: bool
 
     @property
     def node(self) -> "Node":
@@ -155,8 +151,8 @@ class TreeLine(NamedTuple):
         each."""
         name, many = "  " * self.level + node_name(self.group), ""
         if self.node.parameters:
-            how = " each" if len(self.group) > 1 else " again" * self.again
-            many = f"{self.node.parameters:,}{how}"
+            each = " each" * (len(self.group) > 1)
+            many = f"{self.node.parameters:,}{each}"
         return name, self.node.kind, many
 
 
@@ -172,18 +168,14 @@ def fitting_depth(root: "Node") -> int:
 
 def tree_lines(root: "Node", depth: int) -> list[TreeLine]:
     """List the lines of a tree, down to a depth."""
-    return list(lines_below(root, 0, depth, set()))
+    return list(lines_below(root, 0, depth))
 
 
-def lines_below(
-    node: "Node", level: int, depth: int, above: set[str]
-) -> Iterator[TreeLine]:
-    """List what is in a module; `above` are the paths so far."""
+def lines_below(node: "Node", level: int, depth: int) -> Iterator[TreeLine]:
+    """List what is in a module."""
     for group in node.groups if level < depth else ():
-        paths = {part.path for part in group}
-        yield TreeLine(level, group, bool(above & paths))
-        above |= paths
-        yield from lines_below(group[0], level + 1, depth, above)
+        yield TreeLine(level, group)
+        yield from lines_below(group[0], level + 1, depth)
 
 
 def shapes_fitting(node: "Node", room: int) -> str:
@@ -249,7 +241,7 @@ def content_html(
         text = f"{html.escape(title)}: {len(rows)}"
         items.append(details_html(text, table))
     for group in node.groups:
-        items.append(item_html(TreeLine(level, group, False), depth, calls))
+        items.append(item_html(TreeLine(level, group), depth, calls))
     return f"<ul>{''.join(f'<li>{text}</li>' for text in items)}</ul>"
 
 
@@ -395,15 +387,11 @@ def times_text(runs: int, around: int) -> str:
 
 
 def node_name(group: list[Node]) -> str:
-    """Name a module, or equal ones: h.0 … h.11 × 12; what a long name has
-    before its number is not written twice."""
-    node, last = group[0], group[-1].name
-    name = node.name or node.kind
+    """Name a module, or equal ones: h.0 … h.11 × 12."""
+    node, name = group[0], group[0].name or group[0].kind
     if len(group) > 1:
-        numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
-        start = next((y.start() for x, y in numbers if x[0] != y[0]), 0)
-        last = last[start:] if len(name) > LONG_NAME else last
-        name += f" … {last} × {len(group)}{',' * bool(node.times)}"
+        comma = "," * bool(node.times)
+        name += f" … {group[-1].name} × {len(group)}{comma}"
     return f"{name}{node.times}"
 
 

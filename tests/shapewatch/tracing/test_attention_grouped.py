@@ -42,12 +42,6 @@ def llama_expand(q, k, v, mask):
     return ungrouped(q, repeat_kv(k, n), repeat_kv(v, n), mask)
 
 
-def sdpa_of_repeated(q, k, v, mask):
-    n = ratio(q, k)
-    k, v = (x.repeat_interleave(n, dim=1) for x in (k, v))
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-
 def sdpa_enable_gqa(q, k, v, mask):
     return scaled_dot_product_attention(
         q, k, v, attn_mask=mask, enable_gqa=True
@@ -71,14 +65,6 @@ def einsum_groups_behind(q, k, v, mask):
     ).flatten(1, 2)  # fmt: skip
 
 
-def joined_before_the_softmax(q, k, v, mask):
-    n, g = ratio(q, k), k.shape[1]
-    scores = q.unflatten(1, (g, n)) @ k.unsqueeze(2).transpose(-1, -2)
-    scores = scores.flatten(1, 2) / math.sqrt(q.shape[-1])
-    weights = hidden(scores, mask).softmax(-1)
-    return (weights.unflatten(1, (g, n)) @ v.unsqueeze(2)).flatten(1, 2)
-
-
 def heads_as_rows(q, k, v, mask):
     """As GPTBigCode had it: the heads of a group are more positions."""
     b, h, t, d = q.shape
@@ -94,11 +80,9 @@ def heads_as_rows(q, k, v, mask):
 # where they are written so.
 LAYOUTS = {
     llama_expand: "(B, H, T, S)",
-    sdpa_of_repeated: "(B, H, T, S)",
     sdpa_enable_gqa: "",
     five_axes: "(B, G, N, T, S)",
     einsum_groups_behind: "(B, G, N, T, S)",
-    joined_before_the_softmax: "(B, H, T, S)",
     heads_as_rows: "(B, H, T, S)",
 }
 if torch.__version__ < "2.5":
@@ -137,9 +121,11 @@ def test_groups_have_their_own_axis_where_they_are_written_so(attend):
         q, k = torch.randn(B, G * N, T, D), torch.randn(B, G, S, D)
         return attend, (q, k, k + 1, torch.ones(T, S).tril() > 0)
 
-    (one,) = trace(build=build, dims=DIMS, keep=True).attention()
-    assert repr(one) == f"attention in the model: {LAYOUTS[attend]}"
-    assert one.weights.shape == tuple(axis.size for axis in one.axes)
+    (attention,) = trace(build=build, dims=DIMS, keep=True).attention()
+    assert repr(attention) == f"attention in the model: {LAYOUTS[attend]}"
+    assert attention.weights.shape == tuple(
+        axis.size for axis in attention.axes
+    )
 
 
 @pytest.mark.slow
@@ -164,6 +150,6 @@ def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
     with torch.no_grad():
         given = model(ids, output_attentions=True).attentions
         model.set_attn_implementation(kind)
-        (one,) = trace(model, ids, keep=True).attention()
-    assert_close(one.weights, given[0])
-    assert one.weights.shape == (B, H, T, T)
+        (attention,) = trace(model, ids, keep=True).attention()
+    assert_close(attention.weights, given[0])
+    assert attention.weights.shape == (B, H, T, T)

@@ -50,12 +50,12 @@ def numbers(x):
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):
     layer = built(attend, shared=shared)
-    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
+    (attention,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
     scores, masked, weights = expected(layer)
-    assert_close(numbers(one.scores), numbers(scores))
-    assert_close(numbers(one.weights), numbers(weights))
+    assert_close(numbers(attention.scores), numbers(scores))
+    assert_close(numbers(attention.weights), numbers(weights))
     if attend is not layouts.powers_masked:  # no softmax saw its mask
-        assert_close(numbers(one.masked), numbers(masked))
+        assert_close(numbers(attention.masked), numbers(masked))
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):
 )
 def test_the_axes_are_the_models_own(name, shape):
     layer = built(getattr(layouts, name))
-    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
-    assert repr(one) == f"attention in the model: {shape}"
+    (attention,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
+    assert repr(attention) == f"attention in the model: {shape}"
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_rows_that_are_cleared_after_the_softmax_are_measured_so(cleared):
         return (cleared(weights, empty) @ v).transpose(1, 2)
 
     layer = built(attend)
-    (one,) = trace(layer, SOURCE, X, keep=True).attention()
+    (attention,) = trace(layer, SOURCE, X, keep=True).attention()
     _, masked, weights = expected(layer)
-    assert_close(one.weights, weights.masked_fill(empty, 0))
-    assert_close(one.masked, masked)
+    assert_close(attention.weights, weights.masked_fill(empty, 0))
+    assert_close(attention.masked, masked)
 
 
 # --- whoever computed it -------------------------------------------------
@@ -110,31 +110,31 @@ def seed():
     torch.manual_seed(0)
 
 
-def check(one, scores, mask):
+def check(attention, scores, mask):
     """Compare with scores that were computed apart, and PyTorch's softmax:
     scores of a row without keys stay, and its weights are zeros."""
     empty = ~mask.any(-1, keepdim=True)
     masked = scores.masked_fill(~(mask | empty), -math.inf)
-    assert_close(one.scores, scores)
-    assert_close(one.masked, masked.expand_as(one.masked))
-    assert_close(one.weights, masked.softmax(-1).masked_fill(empty, 0))
+    assert_close(attention.scores, scores)
+    assert_close(attention.masked, masked.expand_as(attention.masked))
+    assert_close(attention.weights, masked.softmax(-1).masked_fill(empty, 0))
 
 
 @pytest.mark.parametrize("attention", ["split", "fused"])
 def test_three_attentions_of_the_running_example(attention):
     model = EncoderDecoder(replace(tiny_translator, attention=attention))
     src, tgt, *_ = running_example()
-    found = trace(model, src, tgt, keep=True).attention()
-    assert [one.path for one in found] == [
+    attentions = trace(model, src, tgt, keep=True).attention()
+    assert [attention.path for attention in attentions] == [
         "encoder.blocks.0.self_attention",
         "decoder.blocks.0.self_attention",
         "decoder.blocks.0.cross_attention",
     ]
     masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
-    for one, mask in zip(found, (*masks, masks[0])):
-        assert one.weights.shape == (2, 3, 8, 8)
-        assert one.scores.isfinite().all()
-        check(one, one.scores, mask)
+    for attention, mask in zip(attentions, (*masks, masks[0])):
+        assert attention.weights.shape == (2, 3, 8, 8)
+        assert attention.scores.isfinite().all()
+        check(attention, attention.scores, mask)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -149,14 +149,14 @@ def test_multihead_attention_gives_the_weights_it_returns(
     options = {"attn_mask": ~mask} if masked else {}
     _, weights = layer(*inputs, average_attn_weights=False, **options)
     options |= {"need_weights": need_weights}
-    (one,) = trace(layer, *inputs, keep=True, **options).attention()
+    (attention,) = trace(layer, *inputs, keep=True, **options).attention()
     parts = {
-        name: getattr(one, name).view(B, H, T, S)
+        name: getattr(attention, name).view(B, H, T, S)
         for name in ("scores", "masked", "weights")
     }
     assert_close(parts["weights"], weights.detach())
     assert parts["scores"].isfinite().all()
-    check(one._replace(**parts), parts["scores"], mask)
+    check(attention._replace(**parts), parts["scores"], mask)
 
 
 def test_a_softmax_that_is_no_attention_is_not_taken_for_one():

@@ -11,7 +11,6 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.helpers.colab import COLAB
 from tests.helpers.project import ROOT, run
 
 pytestmark = pytest.mark.full
@@ -117,28 +116,13 @@ def test_a_script_shows_no_path_no_address_and_no_number_of_a_process(script):
     assert str(ROOT) not in script
 
 
-@pytest.fixture(scope="module")
-def older(tmp_path_factory) -> Path:
-    """Colab's IPython, in a folder."""
-    folder = tmp_path_factory.mktemp("ipython")
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
-    pip += ["--no-compile", "--retries", "1", "--target", folder]
-    wanted = [name for name in COLAB if not name.startswith(("mat", "sea"))]
-    done = run(folder, *pip, *wanted)
-    if done.returncode:
-        give_up = pytest.fail if "CI" in os.environ else pytest.skip
-        give_up(f"IPython 7 cannot be installed: {done.stderr[-200:]}")
-    return folder
-
-
-def kernel(folder: Path, cells: list[str], *packages) -> None:
+def kernel(folder: Path, cells: list[str]) -> None:
     """Run cells in a fresh kernel, in a folder."""
     spec = folder / "kernels" / "here" / "kernel.json"
     spec.parent.mkdir(parents=True)
     start = ["-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    path = os.pathsep.join(map(str, [*packages, ROOT]))
-    about = {"argv": [sys.executable, *start], "env": {"PYTHONPATH": path}}
-    about |= {"display_name": "here", "language": "python"}
+    about = {"argv": [sys.executable, *start], "display_name": "here"}
+    about |= {"env": {"PYTHONPATH": str(ROOT)}, "language": "python"}
     spec.write_text(json.dumps(about))
     cells = [*map(nbformat.v4.new_code_cell, cells)]
     notebook = nbformat.v4.new_notebook(cells=cells)
@@ -149,19 +133,9 @@ def kernel(folder: Path, cells: list[str], *packages) -> None:
         ).execute()
 
 
-@pytest.mark.parametrize("version", ["7.34.", ""])
-def test_in_a_notebook_with_magics_it_shows_the_same(
-    version, script, tmp_path, request
-):
-    magics = "%matplotlib inline\n!true\n"
-    if not (version and sys.version_info >= (3, 12)):
-        # Later tokens of `!` are not those that IPython 7 knows.
-        magics += "files = !ls\n"
-    cells = [magics + MODEL, "%time one = 1\n" + WRITE]
-    about = 'import IPython; Path("version").write_text(IPython.__version__)'
-    packages = [request.getfixturevalue("older")] if version else []
-    kernel(tmp_path, [*cells, about], *packages)
-    assert (tmp_path / "version").read_text().startswith(version)
+def test_in_a_notebook_with_magics_it_shows_the_same(script, tmp_path):
+    magics = "%matplotlib inline\n!true\nfiles = !ls\n"
+    kernel(tmp_path, [magics + MODEL, "%time one = 1\n" + WRITE])
     assert shown(tmp_path) == script
 
 

@@ -17,7 +17,6 @@ from tests.helpers.small import words
 from tests.helpers.witness import bits
 
 DIMS = {"B": 2, "P": 3, "T": 6}
-BOTH = ["B P _", "B P _"]
 IDS, MASK = words(11, 2, 6), torch.ones(2, 6)
 PAST = torch.randn(2, 3, 4)
 
@@ -33,8 +32,8 @@ class Reader(nn.Module):
         x = self.embed(input_ids)
         if attention_mask is not None:
             x = x * attention_mask[:, :, None]
-        found = [*parts(past), *parts(more)]
-        return torch.cat([sum(found), x], 1) if found else x
+        before = [*parts(past), *parts(more)]
+        return torch.cat([sum(before), x], 1) if before else x
 
 
 def parts(past):
@@ -44,7 +43,7 @@ def parts(past):
         return [x for y in past.values() for x in parts(y)]
     if isinstance(past, list | tuple):
         return [x for y in past for x in parts(y)]
-    return parts(vars(past)) if isinstance(past, Cache) else []
+    return parts(past.key) if isinstance(past, Cache) else []
 
 
 def last(seen):
@@ -75,29 +74,29 @@ class Cache:
         self.key, self.name = key, "of no class of ours"
 
 
+LOOP = Cache([PAST])
+LOOP.own = LOOP  # it holds itself
 NESTED = {
-    "a tensor": (PAST, {"past": "B P _"}),
-    "a dictionary": ({"k": PAST}, {"past": {"k": "B P _"}}),
-    "a list": ([PAST, PAST + 1], {"past": BOTH}),
-    "a path of numbers": ((None, [PAST]), {"past.1.0": "B P _"}),
-    "numbers as keys": ({0: {"k": PAST}}, {"past": {0: {"k": "B P _"}}}),
-    "a gap": ((1, [PAST]), {"past": [None, ["B P _"]]}),
-    "an object": (Cache([PAST]), {"past": {"key": ["B P _"]}}),
-    "a user's": (UserDict(k=PAST), {"past": {"k": "B P _"}}),
-    "one tensor twice": ([PAST, PAST], {"past.1": "B P _"}),
+    "a tensor": (PAST, "past"),
+    "a dictionary": ({"k": PAST}, "past.k"),
+    "a path of numbers": ((None, [PAST]), "past.1.0"),
+    "numbers as keys": ({0: {"k": PAST}}, "past.0.k"),
+    "an object": (LOOP, "past.key.0"),
+    "a user's": (UserDict(k=PAST), "past.k"),
+    "one tensor twice": ([PAST, PAST], "past.1"),
 }
 
 
 @pytest.mark.parametrize("keyword", [False, True])
 @pytest.mark.parametrize("name", NESTED)
-def test_nested_inputs_are_named_by_structure_or_by_path(name, keyword):
-    past, axes = NESTED[name]
-    axes = {"input_ids": "B T", **axes}
+def test_nested_inputs_are_named_by_the_path_to_them(name, keyword):
+    past, path = NESTED[name]
+    axes = {"input_ids": "B T", path: "B P _"}
     before = [(id(x), bits(x)) for x in parts(past)]
-    if keyword:
-        seen = trace(MODEL, IDS, past=past, dims=DIMS, axes=axes)
-    else:
-        seen = trace(MODEL, IDS, None, past, dims=DIMS, axes=axes)
+    inputs, named = ((IDS,), {"past": past}) if keyword else (
+        (IDS, None, past), {}
+    )  # fmt: skip
+    seen = trace(MODEL, *inputs, **named, dims=DIMS, axes=axes)
     assert last(seen) == "(B, P+T, 4)"
     assert [(id(x), bits(x)) for x in parts(past)] == before
 
@@ -110,11 +109,9 @@ GIVEN = "It is given input_ids (2, 6), past.k.0 (2, 3, 4)."
     [
         ({"ids": "B T"}, f"axes: 'ids' is no tensor. {GIVEN}"),
         ({"past": "B P D"}, f"axes: 'past' is no tensor. {GIVEN}"),
-        ({"past": {"v": "B P D"}}, f"axes: 'past.v' is no tensor. {GIVEN}"),
-        ({"past.k": {"0": 3}}, "axes: past.k.0 is 3. Write the names"),
+        ({"past": {"k": "B"}}, "axes: past is {'k': 'B'}. Write the names"),
         ({"past.k.0": "B P"}, "axes 'B P' name 2 axes, and the input (2, 3"),
         (["B T", "B P D", "B"], GIVEN),
-        ([], "There are 1"),
         ([["B", "T"]], "axes=[['B', 'T']]: Write the names"),
     ],
 )
@@ -123,30 +120,17 @@ def test_errors_say_what_there_is(axes, said):
         trace(MODEL, IDS, past={"k": [PAST]}, axes=axes)
 
 
-def test_inputs_that_hold_themselves_are_walked_once():
-    past = Cache(PAST)
-    past.own = past
-    axes = {"input_ids": "B T", "past.key": "B P _"}
-    model = Reader()
-    model.forward = lambda input_ids, past: torch.cat(
-        [past.key, model.embed(input_ids)], 1
-    )
-    assert last(trace(model, IDS, past, dims=DIMS, axes=axes)) == "(B, P+T, 4)"
-
-
 @pytest.mark.parametrize(
     ("axes", "dims", "sizes"),
     [
         (["B T", "B S _"], {}, {"B": 2, "T": 6, "S": 3}),
-        (["B _", "B S 4"], {}, {"B": 2, "S": 3}),
         (["B T", None], {"H": 3}, {"B": 2, "T": 6, "H": 3}),
-        ({"past": "A S C"}, {"C": "H*D", "H": 2}, {"A": 2, "S": 3, "C": 4}),
+        ({"past": "A S C"}, {"C": "2*H", "H": 2}, {"A": 2, "S": 3, "C": 4}),
     ],
 )
 def test_sizes_follow_from_the_inputs(axes, dims, sizes):
     seen = trace(MODEL, IDS, past=PAST, axes=axes, dims=dims)
-    extra = {"H": 2, "D": 2} if "C" in dims else {}
-    assert seen.sizes[0] == sizes | extra
+    assert seen.sizes[0] == {"H": 2} | sizes if "C" in dims else sizes
 
 
 def test_equal_sizes_of_two_names_are_told_apart():
@@ -163,7 +147,6 @@ def test_equal_sizes_of_two_names_are_told_apart():
         ({"input_ids": "B T", "past": "B T _"}, {}, "says T=6, and T of axes"),
         (["B T", None], {"T": 9}, "dims say T=9, and T of axes 'B T' has "),
         (["B T", None], {"T": 9}, "has size 6 in input_ids (2, 6)"),
-        (["B T", "B S 5"], {}, "axes say 5=5, and 5 of axes 'B S 5' has size"),
         (["B T", "B S C"], {"C": "2*H", "H": 3}, "dims say C=6, and C of"),
     ],
 )
@@ -182,11 +165,9 @@ def test_one_tensor_has_one_name_for_each_axis():
     ("options", "said"),
     [
         ({"dims": ["B", "T"]}, "dims=['B', 'T'] is no choice: give sizes"),
-        ({"dims": "B=2"}, "dims='B=2' is no choice"),
         ({"dims": {2: "B"}}, "dims={2: 'B'} is no choice"),
         ({"axes": 2}, "axes=2 is no choice: give names"),
         ({"keep": 3}, "keep=3 is no choice: give True or False"),
-        ({"keep": "*:q"}, "keep='*:q' is no choice"),
         ({"build": 3}, "build=3 is no choice: give a function"),
         ({"build": lambda: 3}, "build gives int: let it give a model and a"),
         ({"build": lambda: (MODEL, IDS)}, "build gives Reader, Tensor: let"),
@@ -220,12 +201,6 @@ def test_names_are_proved_of_no_rows_and_of_no_numbers(shape, device):
     assert last(trace(model, ids, axes="B T")) == "(B, T, 4)"
 
 
-def test_a_size_that_no_tensor_has_is_noted_where_names_go_by_size():
-    dims = {"B": 2, "T": 9, "H": 7, "C": "H*2"}
-    (note,) = trace(MODEL, IDS, dims=dims).notes
-    assert note.startswith("dims say T=9, and no tensor")
-
-
 # --- the sizes of probes -------------------------------------------------
 
 
@@ -241,17 +216,13 @@ WHOLE = "whole numbers, with + - * // and"
 @pytest.mark.parametrize(
     ("dims", "said"),
     [
-        *(({"C": text, "H": 4}, WHOLE) for text in ("H/2", "H**2", "1.5*H")),
-        *(({"C": text, "H": 4}, WHOLE) for text in ("abs(H)", "H.real")),
-        ({"C": "H*D", "H": 3}, "'C': 'H*D'"),
+        *(({"C": text, "H": 4}, WHOLE) for text in ("H/2", "H**2", "abs(H)")),
+        ({"C": "H*D", "H": 3}, "dims {'C': 'H*D'} use names that are unknown"),
         ({"C": "H*D", "H": 3}, "Known are H"),
         ({"C": "F", "F": "C", "B": 2}, "'C': 'F', 'F': 'C'"),
-        ({"C": "C + 1"}, "'C': 'C + 1'"),
         ({"C": "C + 1"}, "Known are none"),
         ({"C": "H*"}, "C is 'H*'"),
         ({"C": 1.5}, "C is 1.5"),
-        ({"C": None}, "C is None"),
-        ({"B": 2, "T": -3}, "dims: T is -3. A size is 0 or"),
         ({"T": -3, "S": "T+9"}, "dims: T is -3. A size is 0 or"),
     ],
 )
