@@ -6,7 +6,9 @@ import lzma
 import math
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from classroom.trials import (
 FEW = 2  # sizes that each axis of a stored trial can have
 TABLE = 997  # numbers, from which all that are stored are taken
 DECIMALS = 3  # that they have
+CANDIDATES = 5  # trials that tell enough, of which the smallest is stored
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
 KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
@@ -101,16 +104,23 @@ class ShortDraw(Draw):
 
 
 def small_trial(exercise: Exercise) -> Trial:
-    """Draw until a trial tells enough, and give it without the probes.
-    Raises ValueError where none does."""
+    """Of a few trials that tell enough, give the one that takes the fewest
+    letters. Raises ValueError where no draw tells enough."""
+    few = [*islice(telling_trials(exercise), CANDIDATES)]
+    if not few:
+        raise ValueError(f"{exercise.name}: no small trial tells enough.")
+    return min(few, key=lambda trial: len(json.dumps(trial_json(trial))))
+
+
+def telling_trials(exercise: Exercise) -> Iterator[Trial]:
+    """Draw trials, and give those that tell enough, without the probes."""
     for n in range(DRAWS):
         cases = tuple(drawn_cases(exercise, ShortDraw(f"{exercise.name} {n}")))
         if not sameness(cases):
             trial = make_trial(exercise, cases)
             if not weakness(trial):
                 wanted = tuple(map(rounded_value, trial.wanted[: len(cases)]))
-                return replace(trial, probes=(), wanted=wanted)
-    raise ValueError(f"{exercise.name}: no small trial tells enough.")
+                yield replace(trial, probes=(), wanted=wanted)
 
 
 def rounded_value(value: Any) -> Any:
