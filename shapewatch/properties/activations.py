@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from shapewatch.properties.attention import flow_of
+from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.tracing.questions.attention import (
@@ -36,10 +36,15 @@ def activations(subject: Subject) -> Verdict:
     """See whether an activation stands between two matrices, where there are
     more channels than before and after.
 
-    Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
-    matrices are meant as one of low rank.
+    Without one, both are as good as a single matrix: Vaswani et al. (2017),
+    equation 2. Where there are fewer, as in LoRA, that is meant.
+
+    - Changes: nothing.
+    - Looks at: which steps lead from one matrix to the next.
+    - Says: which modules hold two matrices in a row. Unusual: two linear maps
+      are multiplied, and neither has an activation.
     """
-    flow = flow_of(subject)
+    flow, _ = recorded_run(subject)
     matrices = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
     if not matrices:
         raise NotJudgedError("Nothing is multiplied by a matrix.")

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from shapewatch.properties.dependence import first
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     baseline_output,
     distance,
+    first,
     rounding_tolerance,
 )
 from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
@@ -29,8 +29,12 @@ OTHER_ORDER = (
 def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch.
 
-    Where inputs have different numbers of rows, such as 2 texts and 4
-    samples, those that belong together are alone together.
+    Rows of a batch are strangers to each other: what one gives must not
+    depend on who is beside it.
+
+    - Changes: the batch is cut into its rows.
+    - Looks at: the outputs of each row, in the batch and alone.
+    - Says: which output of which row is another one.
     """
     if len(subject.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")

@@ -10,7 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.properties.attention import AttentionParts, describe_attentions
+from shapewatch.properties.attention_parts import (
+    AttentionParts,
+    describe_attentions,
+)
 from shapewatch.properties.inputs import parameters_of
 from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
 from shapewatch.tracing import Trace, trace

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.properties.attention import AttentionParts
+from shapewatch.properties.attention_parts import AttentionParts
 from shapewatch.properties.cache_faults import cache_fault, call_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.inputs import optional_inputs
@@ -37,8 +37,16 @@ def cached_run(subject: Subject) -> Verdict:
     """See whether a sequence that is read in pieces, with the cache that the
     model takes and gives back, has the outputs that it has as a whole.
 
-    Models that keep what they have read, and are given all ids each time,
-    are asked, too: they give rows for the new ones only.
+    A cache saves work, and changes no number. It is an optional input, which
+    is handed back, or the model keeps it itself.
+
+    - Changes: a row comes in pieces, the last words one by one; or after
+      another row was read.
+    - Looks at: the outputs beside those of the whole row, and at queries,
+      keys, values and masks where they differ.
+    - Says: which output is another one, and what is wrong with positions,
+      mask, keys or values of the cache. Unusual: only two words at a time
+      give others.
     """
     given = first_words(subject)
     if given[-1].shape[1] == 1:

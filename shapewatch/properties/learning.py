@@ -19,13 +19,13 @@ from shapewatch.properties.gradients import (
     parameter_gradients,
 )
 from shapewatch.properties.inputs import optional_inputs
+from shapewatch.properties.order import POSITION_NAMES
 from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
     module_calls,
     watch_modules,
 )
-from shapewatch.properties.positions import POSITION_NAMES
 from shapewatch.properties.structure import blocks, is_norm
 from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
@@ -283,7 +283,18 @@ POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 @check
 def live_parameters(subject: Subject) -> Verdict:
     """See whether every parameter has a gradient, all that has one is among
-    the parameters, and each word that is given has a row that learns."""
+    the parameters, and each word that is given has a row that learns.
+
+    A layer that is not called, or that no optimizer sees, changes no shape.
+
+    - Changes: nothing; but for parameters without a gradient, the weights,
+      which are drawn anew, and one more input, where the model takes one.
+    - Looks at: gradients of a random sum of all outputs.
+    - Says: which parameters get none, and how many tensors learn that are no
+      parameters. Unusual: they would get one elsewhere or are set aside; two
+      parts learn as one, a part of a matrix learns nothing, or some parameters
+      cannot learn.
+    """
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")

@@ -69,7 +69,14 @@ OFFSETS = {
 def next_word(subject: Subject) -> Verdict:
     """See whether the loss asks each position for the word that comes next,
     and not for the one that it has read; and whether it is one number whose
-    gradient reaches the logits: otherwise nothing is learnt."""
+    gradient reaches the logits: otherwise nothing is learnt.
+
+    - Changes: the logits, while the loss runs: all words are equally likely.
+    - Looks at: the gradient at the logits, which is largest at the word that
+      the loss asks for.
+    - Says: which words it asks for instead, and why nothing is learnt.
+      Unusual: some positions are asked for other words.
+    """
     nothing = torch.zeros(1, 1)
     try:
         run = loss_run(subject)
@@ -249,7 +256,15 @@ def wrapped_targets(subject: Subject, wanted: list[WantedWords]) -> str:
 @check
 def padding_in_loss(subject: Subject) -> Verdict:
     """See whether [PAD] has a part in the loss: as a label, or in the number
-    that the sum is divided by."""
+    that the sum is divided by.
+
+    A model that learns to write padding has less to spend on words.
+
+    - Changes: the logits, as in `next_word`; and one row becomes padding.
+    - Looks at: the gradient at the logits of each position.
+    - Says: which position is asked for [PAD]. Unusual: it is the first one
+      after the words, or the loss divides by all positions, or by 0.
+    """
     wanted, pad = labels(subject), subject.ids[0]
     if pad is None or not is_id(subject.inputs[-1], pad).any():
         raise NotJudgedError(no_padding(subject))

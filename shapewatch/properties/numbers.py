@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.attention import all_attentions
+from shapewatch.properties.attention_parts import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     AddNoise,
@@ -39,7 +39,16 @@ FAST = "Only PyTorch's fast path gives them, in evaluation."
 @check
 def finite(subject: Subject) -> Verdict:
     """See whether all outputs are numbers: as the model is, with weights 30
-    times as large, and for a sentence of padding alone."""
+    times as large, and for a sentence of padding alone.
+
+    One NaN spreads to all weights in a single step of training.
+
+    - Changes: all matrices, which become 30 times as large; and a source,
+      which becomes padding alone.
+    - Looks at: the outputs of all words.
+    - Says: how many are NaN or infinite, and when. Unusual: for padding
+      alone, on PyTorch's fast path, or without any attention.
+    """
     for when, result in runs_to_judge(subject):
         rows = flat_rows(result.isfinite().float()).mean(-1)
         if (rows < 1)[unpadded_rows(subject, result)].any():
@@ -116,7 +125,15 @@ def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
-    they are offered, and leave the inputs as they were."""
+    they are offered, and leave the inputs as they were.
+
+    Evaluation has no dropout, and a model keeps nothing of a run.
+
+    - Changes: the seed; and a run of other rows comes between.
+    - Looks at: the outputs of both runs, and at the inputs afterwards.
+    - Says: that runs differ, or which input was written into. Unusual: it
+      was one of vectors.
+    """
     if written := overwritten(subject):
         return overwrite_verdict(subject, *written)
     apart = after_others(subject)
@@ -204,6 +221,12 @@ def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits, since the loss has the softmax; and
     whether the loss of the next words is that of a blind guess among V words,
     ln V, or less. A new model that is worse is sure of what it cannot know.
+
+    - Changes: nothing.
+    - Looks at: whether the outputs of each position are shares of 1, and at
+      their cross-entropy (in nats) with the ids that come next.
+    - Says: that they are probabilities. Unusual: the loss is more than 1.5
+      times ln V.
     """
     outputs = baseline_output(subject)
     sums = outputs.flatten(2).sum(-1)

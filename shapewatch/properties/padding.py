@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from shapewatch.properties.attention import all_attentions
-from shapewatch.properties.dependence import first, owner_of, part_of
+from shapewatch.properties.attention_parts import all_attentions
+from shapewatch.properties.dependence import owner_of, part_of
 from shapewatch.properties.finding import (
     BROKEN,
     UNUSUAL,
@@ -19,6 +19,7 @@ from shapewatch.properties.finding import (
 )
 from shapewatch.properties.perturbation import (
     depends_on,
+    first,
     first_cause,
     output_spread,
     reach,
@@ -48,8 +49,15 @@ def padding_invariance(subject: Subject) -> Verdict:
     moves no real output, nor does it matter whether it stands there, on the
     left or the right; and outputs depend on unknown words, which are none.
 
-    Padding is what has the id `pad`, or what a mask (B, T) that is given
-    says; where there is such a mask, some is put beside a row, too.
+    Padding only makes rows of a batch equally long: it has the id `pad`, or a
+    mask (B, T) that is given says where it stands.
+
+    - Changes: the vectors of padding and of unknown words, by noise; padding
+      beside a row is cut off, or put there.
+    - Looks at: the outputs of words.
+    - Says: which output moves with which padding, and in which module first;
+      or that none depends on an unknown word. Unusual: padding on the left is
+      counted as words are.
     """
     verdicts, reasons = list[Verdict](), list[str]()
     for ask in (moved_by_padding, without_padding, unknown_dependence):

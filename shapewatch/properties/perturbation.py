@@ -2,7 +2,7 @@
 seen which outputs move, how far, and in which module first."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import torch
@@ -11,11 +11,13 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from shapewatch.properties.subject import (
+    FailedError,
     NotJudgedError,
     Subject,
     once,
     with_model,
 )
+from shapewatch.properties.versions import in_double
 from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
@@ -234,6 +236,21 @@ def baseline_output(subject: Subject, *pushed: int) -> Tensor:
     if not outputs[subject.real[-1]].isfinite().all():
         raise NotJudgedError("The outputs are not finite: see `finite`.")
     return outputs
+
+
+@once
+def most_exact(subject: Subject) -> Subject:
+    """Ask the same in double precision, if it runs so."""
+    with suppress(NotJudgedError, FailedError):
+        double = in_double(subject)
+        baseline_output(double)
+        return double
+    return subject
+
+
+def first(wrong: Tensor) -> list[int]:
+    """Give the first place at which something is True."""
+    return wrong.nonzero()[0].tolist()
 
 
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:

@@ -8,19 +8,10 @@ from types import TracebackType
 from typing import Any
 
 from shapewatch.properties.activations import activations
-from shapewatch.properties.attention import (
-    provenance,
-    score_scale,
-    weight_rows,
-)
+from shapewatch.properties.attention import score_scale, weight_rows
 from shapewatch.properties.batches import batch_independence
 from shapewatch.properties.caching import cached_run
-from shapewatch.properties.dependence import (
-    causality,
-    order_sensitivity,
-    past,
-    source_coverage,
-)
+from shapewatch.properties.dependence import causality, source_coverage
 from shapewatch.properties.finding import (
     AS_EXPECTED,
     FailedReport,
@@ -30,10 +21,13 @@ from shapewatch.properties.finding import (
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import next_word, padding_in_loss
 from shapewatch.properties.numbers import finite, logits, repeatable
+from shapewatch.properties.order import order_sensitivity
 from shapewatch.properties.padding import padding_invariance
+from shapewatch.properties.past import past
 from shapewatch.properties.perturbation import raw_output
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
+from shapewatch.properties.provenance import provenance
 from shapewatch.properties.residuals import identity
 from shapewatch.properties.structure import norm_statistics
 from shapewatch.properties.subject import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from shapewatch.properties.activations import LINEAR, module_of_step
-from shapewatch.properties.attention import flow_of, visits_of
+from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.structure import OTHERS, blocks, is_norm
 from shapewatch.properties.subject import NotJudgedError, Subject
@@ -89,12 +89,19 @@ def identity(subject: Subject) -> Verdict:
     """See whether a block whose sublayers give 0 hands its input on; or, in
     post-norm, the norm of its input.
 
-    He et al. (2016), section 3.1; Xiong et al. (2020), figure 1. Blocks are
-    the elements of a list of modules that have norms and linear layers. What
-    one gives is followed back to what it reads: that way must pass no matrix,
-    and no norm before its first sum. Each sum is to add what is newest, once.
+    Then a gradient reaches all blocks as it is. He et al. (2016), section
+    3.1; Xiong et al. (2020), figure 1.
+
+    - Changes: nothing.
+    - Looks at: blocks, the elements of a list of modules with norms and
+      linear layers, and at the way back from what one gives to what it reads:
+      by no matrix, and by no norm before the first sum.
+    - Says: which block does not hand its input on, which sum has a term
+      twice, and which starts from what was there earlier. Unusual: few blocks
+      of many do so.
     """
-    stream, runs = Stream(flow_of(subject)), [*block_runs(subject)]
+    flow, _ = recorded_run(subject)
+    stream, runs = Stream(flow), [*block_runs(subject)]
     ways = [ways_back(stream, run) for run in runs]
     kept = [False in normed for normed in ways]
     shown, fault = torch.tensor([kept or [0.0]]).float(), stale_sum(stream)
@@ -139,7 +146,7 @@ def block_runs(subject: Subject) -> Iterator[BlockRun]:
         for path, part in subject.model.named_modules()
         if is_norm(part) or isinstance(part, OTHERS)
     }
-    for visit in visits_of(subject):
+    for visit in recorded_run(subject)[1]:
         if visit.path in paths and visit.makes:
             result = visit.makes[0]
             alike = {x.number for x in visit.given if x.shape == result.shape}

@@ -25,10 +25,15 @@ def norm_statistics(subject: Subject) -> Verdict:
     """See whether each norm gives each position a mean square of 1, apart
     from its own gains and offsets.
 
-    Ba et al. (2016), equation 4. Norms are known by the name of their class.
-    Rows that hardly vary are not judged: what keeps a norm from dividing by 0
-    counts there. A norm that falls short is asked alone, with rows of all
-    sizes: there may be gains that are not called weight.
+    That keeps the numbers of a deep model at one size: Ba et al. (2016),
+    equation 4. Norms are known by the name of their class.
+
+    - Changes: nothing; but a norm that falls short is asked alone, with rows
+      of all sizes, for gains that are not called weight.
+    - Looks at: what each norm gives, without its gains and offsets. Rows that
+      hardly vary are left out: there its epsilon counts.
+    - Says: after which norm which position has which mean square. Unusual:
+      the norm has gains that are no parameter.
     """
     sizes, unusual = [], ""
     for path, norm, given, gave in module_calls(subject, of=is_norm):
