@@ -15,7 +15,11 @@ from shapewatch.properties.attention_parts import (
     describe_attentions,
 )
 from shapewatch.properties.inputs import parameters_of
-from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
+from shapewatch.properties.outputs import FailedError
+from shapewatch.properties.subject import (
+    NotJudgedError,
+    Subject,
+)
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import Data
 

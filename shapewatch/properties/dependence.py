@@ -20,6 +20,7 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.past import like_padding
 from shapewatch.properties.perturbation import (
     FAINT,
@@ -36,7 +37,6 @@ from shapewatch.properties.perturbation import (
     with_noise_added,
 )
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     with_model,

@@ -12,11 +12,10 @@ from typing import Any, NoReturn
 
 from torch import Tensor
 
+from shapewatch.properties.outputs import FailedError, error_line
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
-    error_line,
     subject_of,
 )
 from shapewatch.properties.versions import with_random_weights

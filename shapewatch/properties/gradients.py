@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from shapewatch.properties.outputs import FailedError, find_output
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
-    find_output,
     once,
     with_model,
 )
@@ -57,15 +56,14 @@ def parameter_gradients(subject: Subject) -> dict[Tensor, GradientSize]:
 
 
 def output_gradients(
-    model: Callable, *inputs: Tensor, change: Callable = list
+    model: Callable, *inputs: Tensor
 ) -> dict[Tensor, GradientSize]:
-    """Draw gradients of random sums of all that a model gives; with a change
-    first, to the outputs. Each is measured as soon as it is there, and let
-    go: all at once they are as large as the model."""
+    """Draw gradients of random sums of all that a model gives. Each is
+    measured as soon as it is there, and let go: all at once they are as large
+    as the model."""
     with torch.enable_grad():
         result = model(*inputs)
     outputs = [x for x in outer_tensors(result) if x.grad_fn is not None]
-    change(outputs)
     learning, sizes = leaves(outputs), dict[Tensor, GradientSize]()
     if not learning:
         return {}
@@ -95,12 +93,6 @@ def outer_tensors(result: Any) -> list[Tensor]:
 
 def leaves(outputs: list[Tensor]) -> list[Tensor]:
     """Find the tensors that a gradient of the outputs flows into."""
-    nodes = graph_nodes(outputs)
-    return [node.variable for node in nodes if hasattr(node, "variable")]
-
-
-def graph_nodes(outputs: list[Tensor]) -> list[Any]:
-    """List the steps back from the outputs, each once."""
     nodes: dict[Any, None] = {}
     ahead: list[Any] = [x.grad_fn for x in outputs]
     while ahead:
@@ -108,19 +100,4 @@ def graph_nodes(outputs: list[Tensor]) -> list[Any]:
         if node is not None and node not in nodes:
             nodes[node] = None
             ahead += [earlier for earlier, _ in node.next_functions]
-    return [*nodes]
-
-
-def own_backward(subject: Subject, *given: Any) -> str:
-    """Name an autograd.Function that a model calls, whose backward is its
-    author's; or ""."""
-    with torch.enable_grad():
-        results = tensors(subject.answer(*given))
-    for node in graph_nodes(results):
-        kind = getattr(node, "_forward_cls", None)
-        if kind and not kind.__module__.startswith("torch."):
-            return (
-                f"{kind.__name__} has a backward of its own, so that may be "
-                "meant; if not, compare it with its forward."
-            )
-    return ""
+    return [node.variable for node in nodes if hasattr(node, "variable")]

@@ -13,13 +13,12 @@ from torch import Tensor, nn
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.gradients import (
     GradientSize,
-    graph_nodes,
     output_gradients,
-    own_backward,
     parameter_gradients,
 )
 from shapewatch.properties.inputs import optional_inputs
 from shapewatch.properties.order import POSITION_NAMES
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
@@ -27,11 +26,13 @@ from shapewatch.properties.perturbation import (
     watch_modules,
 )
 from shapewatch.properties.structure import blocks, is_norm
-from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
+from shapewatch.properties.subject import (
+    NotJudgedError,
+    Subject,
+)
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.record.shared import following
 
-PICKS = "SliceBackward", "SelectBackward", "Split"  # and SplitWithSizes
 SEEDS = 3  # how many random weights are tried
 
 
@@ -101,9 +102,9 @@ class More:
         return call(part, *args, **{**more, **kwargs})
 
 
-def live_names(subject: Subject, change: Callable = list) -> set[str]:
+def live_names(subject: Subject) -> set[str]:
     """Name the parameters that get a gradient; none, where it fails."""
-    ask = partial(output_gradients, subject.answer, change=change)
+    ask = partial(output_gradients, subject.answer)
     try:
         return names_alive(subject.model, subject.call(ask, subject.given))
     except FailedError:
@@ -111,36 +112,15 @@ def live_names(subject: Subject, change: Callable = list) -> set[str]:
 
 
 def partly_alive(subject: Subject) -> set[str]:
-    """Name the parameters that would get a gradient if all positions were
-    read, of a model that reads some, as others like them do."""
+    """Name the parameters of a model without a row for each position that get
+    a gradient in some block: it may read some positions only."""
     with suppress(NotJudgedError):
         judged_by_position(subject)
         baseline_output(subject)
         return set()
-    # The output has no row for each position.
-    opened = live_names(subject, open_picks)
-    like = {name_in_any_block(name) for name in live_names(subject)}
-    return {name for name in opened if name_in_any_block(name) in like}
-
-
-def open_picks(outputs: list[Tensor]) -> None:
-    """Let a gradient flow into all positions where some were picked."""
-    for node in graph_nodes(outputs):
-        if picks_positions(node):
-            node.register_hook(everywhere)
-
-
-def picks_positions(node: Any) -> bool:
-    """Whether a step gave some of what stood along axis 1."""
-    name, listed = node.name(), [*getattr(node, "_saved_indices", [])]
-    if name.startswith("IndexBackward"):
-        return len(listed) > 1 and listed[1] is not None
-    return name.startswith(PICKS) and node._saved_dim == 1
-
-
-def everywhere(given: tuple, _: tuple) -> tuple:
-    """Draw a gradient for all that was there to pick from."""
-    return tuple(x if x is None else torch.randn_like(x) for x in given)
+    alive = {name_in_any_block(name) for name in live_names(subject)}
+    every = (name for name, _ in subject.model.named_parameters())
+    return {name for name in every if name_in_any_block(name) in alive}
 
 
 def name_in_any_block(name: str) -> str:
@@ -159,7 +139,7 @@ def learnt_as_one(subject: Subject) -> str:
     """Say what learns as one, or which part of a matrix learns nothing; or
     ""."""
     model = subject.model
-    return shared_module(model) or equal_rows(model) or dead_part(subject)
+    return shared_module(model) or even_matrix(model) or dead_part(subject)
 
 
 def shared_module(model: nn.Module) -> str:
@@ -176,35 +156,15 @@ def shared_module(model: nn.Module) -> str:
     return ""
 
 
-def equal_rows(model: nn.Module) -> str:
-    """Say which matrix is of one number, or has two rows alike; or ""."""
-    for path, part in model.named_modules():
-        weight = getattr(part, "weight", None)
-        layer = isinstance(part, (nn.Linear, nn.Embedding))
-        if not layer or not isinstance(weight, Tensor) or weight.ndim != 2:
-            continue
-        weight, says = weight.detach(), ""
-        first = weight.flatten()[:1]
-        if min(weight.shape) > 1 and first != 0 and (weight == first).all():
-            says = f"All numbers of {path}.weight are the same: what it makes "
-            says += "learns as"
-        elif isinstance(part, nn.Linear) and (rows := twin_rows(weight)):
-            says = f"Rows {rows[0]} and {rows[1]} of {path}.weight are the "
-            says += "same: what they make learns as"
-        if says:
-            return f"{says} one. Draw them at random."
+def even_matrix(model: nn.Module) -> str:
+    """Say which matrix is of one number; or ""."""
+    for name, weight in model.named_parameters():
+        if weight.ndim == 2 and min(weight.shape) > 1:
+            first = weight.detach().flatten()[0]
+            if first != 0 and bool((weight == first).all()):
+                says = f"All numbers of {name} are the same: what it makes "
+                return f"{says}learns as one. Draw them at random."
     return ""
-
-
-def twin_rows(weight: Tensor) -> list[int]:
-    """Find two rows alike, of those that are not of one number; or none."""
-    rows = (weight != weight[:, :1]).any(1).nonzero()[:, 0]
-    factors = torch.linspace(1, 2, weight.shape[1]).to(weight)
-    sums = (weight[rows] * factors).sum(1)  # quicker than by rows
-    _, kinds, counts = sums.unique(return_inverse=True, return_counts=True)
-    again = rows[counts[kinds] > 1].tolist()
-    twins = [n for n in again if weight[n].equal(weight[again[0]])]
-    return twins[:2] if len(twins) > 1 else []
 
 
 def dead_part(subject: Subject) -> str:
@@ -345,8 +305,6 @@ def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
         dead = [name for name in dead if name not in alive]
     if not dead or set_aside(subject, dead):
         return first_name, why, UNUSUAL
-    if written := subject.call(partial(own_backward, subject), subject.given):
-        return first_name, written, UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."

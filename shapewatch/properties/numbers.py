@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from shapewatch.properties.attention_parts import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
@@ -19,7 +20,6 @@ from shapewatch.properties.perturbation import (
     with_rows,
 )
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     once,

@@ -19,6 +19,7 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     FAINT,
     another_batch,
@@ -31,7 +32,6 @@ from shapewatch.properties.perturbation import (
     sampled_text,
 )
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     once,

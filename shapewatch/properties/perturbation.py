@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     once,

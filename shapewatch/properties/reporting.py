@@ -22,6 +22,7 @@ from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import next_word, padding_in_loss
 from shapewatch.properties.numbers import finite, logits, repeatable
 from shapewatch.properties.order import order_sensitivity
+from shapewatch.properties.outputs import FailedError, Pick, error_line
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.past import past
 from shapewatch.properties.perturbation import raw_output
@@ -32,12 +33,8 @@ from shapewatch.properties.residuals import identity
 from shapewatch.properties.structure import norm_statistics
 from shapewatch.properties.subject import (
     POSITIONS,
-    FailedError,
     NotJudgedError,
-    Pick,
     Subject,
-    error_line,
-    failed_here,
     subject_of,
 )
 from shapewatch.tracing.record.owners import SITE_PACKAGES, owner
@@ -52,8 +49,7 @@ def why_not_running(subject: Subject) -> str:
         if cause is None or isinstance(cause, FailedError):
             return f"The model fails: {error_line(error)}"
         place = failing_place(subject, cause.__traceback__)
-        why = failed_here(subject) or error_line(error)
-        return f"The model does not run: {why}{place}"
+        return f"The model does not run: {error_line(error)}{place}"
     return ""
 
 

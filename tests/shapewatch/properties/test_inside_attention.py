@@ -17,12 +17,8 @@ from shapewatch.properties import (
     source_coverage,
     weight_rows,
 )
-from shapewatch.properties.attention import (
-    AttentionParts,
-    Operand,
-    joined_in_order,
-    split_in_order,
-)
+from shapewatch.properties.attention_parts import AttentionParts, Operand
+from shapewatch.properties.provenance import joined_in_order, split_in_order
 from tests.helpers import rotating
 from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
 from tests.helpers.strangers import GPT, IDS, Attention

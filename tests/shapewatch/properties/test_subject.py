@@ -8,14 +8,15 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.dependence import most_exact
-from shapewatch.properties.subject import (
+from shapewatch.properties.outputs import (
     FailedError,
+    error_line,
+    find_output,
+)
+from shapewatch.properties.perturbation import most_exact
+from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
-    error_line,
-    failed_here,
-    find_output,
     once,
     with_model,
 )
