@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.gradients import (
-    GradientSize,
     output_gradients,
     parameter_gradients,
 )
@@ -43,10 +42,9 @@ def others_alive(subject: Subject) -> set[str]:
     return {name for pair in pairs for name in names_alive(*pair)}
 
 
-def names_alive(model: nn.Module, sizes: dict[Tensor, GradientSize]) -> set:
+def names_alive(model: nn.Module, sizes: dict[Tensor, float]) -> set[str]:
     """Name the parameters whose gradient is not 0."""
-    named = model.named_parameters()
-    return {name for name, p in named if p in sizes and sizes[p].largest}
+    return {name for name, p in model.named_parameters() if sizes.get(p)}
 
 
 def more_alive(subject: Subject) -> set[str]:
@@ -135,13 +133,6 @@ EXCEPTIONS = {
 }
 
 
-def learnt_as_one(subject: Subject) -> str:
-    """Say what learns as one, or which part of a matrix learns nothing; or
-    ""."""
-    model = subject.model
-    return shared_module(model) or even_matrix(model) or dead_part(subject)
-
-
 def shared_module(model: nn.Module) -> str:
     """Say which module another one has under two names; or ""."""
     for path, part in model.named_modules():
@@ -165,38 +156,6 @@ def even_matrix(model: nn.Module) -> str:
                 says = f"All numbers of {name} are the same: what it makes "
                 return f"{says}learns as one. Draw them at random."
     return ""
-
-
-def dead_part(subject: Subject) -> str:
-    """Say which part of a matrix gets no gradient, whatever the weights; or
-    ""."""
-    dead = dead_parts(subject)
-    for seed in range(2 if dead else 0):
-        dead &= dead_parts(with_random_weights(subject, seed))
-    for name, part, count in sorted(dead)[:1]:
-        return (
-            f"Part {part} of {count} of what {name} makes gets no gradient, "
-            "and the others do. Is it read anywhere?"
-        )
-    return ""
-
-
-def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
-    """Find matrices of which one of a few parts has no gradient, and all
-    rows of the others have: the name, which part it is, and of how many."""
-    dead, sizes = set(), parameter_gradients(subject)
-    for path, layer in subject.model.named_modules():
-        if not isinstance(layer, nn.Linear) or layer.weight not in sizes:
-            continue
-        rows = sizes[layer.weight].live_rows
-        for count in (2, 3, 4):
-            if len(rows) % count or len(rows) < 4 * count:
-                continue
-            parts = rows.view(count, -1)
-            silent = (~parts.any(1)).nonzero()[:, 0].tolist()
-            if parts.all(1).sum() + len(silent) == count:
-                dead |= {(f"{path}.weight", part, count) for part in silent}
-    return dead
 
 
 def wrong_lookup(subject: Subject) -> str:
@@ -252,15 +211,14 @@ def live_parameters(subject: Subject) -> Verdict:
     - Looks at: gradients of a random sum of all outputs.
     - Says: which parameters get none, and how many tensors learn that are no
       parameters. Unusual: they would get one elsewhere or are set aside; two
-      parts learn as one, a part of a matrix learns nothing, or some parameters
-      cannot learn.
+      parts learn as one, or some parameters cannot learn.
     """
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
     named = [(p, name) for name, p in model.named_parameters() if p.numel()]
     learns = {p: name for p, name in named if p.requires_grad}
-    reached = {x: g.largest for x, g in parameter_gradients(subject).items()}
+    reached = parameter_gradients(subject)
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
     dead = [name for p, name in learns.items() if not reached.get(p)]
@@ -275,7 +233,8 @@ def live_parameters(subject: Subject) -> Verdict:
         says = f"{len(dead)} of {len(learns)} parameters get no gradient"
         name, why, level = why_dead(subject, dead)
         return False, f"{says}, such as {name}. {why}", sizes, level
-    if says := wrong_lookup(subject) or learnt_as_one(subject):
+    alike = shared_module(model) or even_matrix(model)
+    if says := wrong_lookup(subject) or alike:
         return False, says, sizes, UNUSUAL
     return whether_frozen(model, learns, sizes)
 

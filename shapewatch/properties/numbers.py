@@ -20,16 +20,13 @@ from shapewatch.properties.perturbation import (
     with_rows,
 )
 from shapewatch.properties.subject import (
-    NotJudgedError,
     Subject,
     once,
     with_model,
 )
-from shapewatch.properties.versions import in_double
 from shapewatch.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
-DEEP = "There is no attention, though: many layers may do that."
 PADDING_ALONE = "for a source of padding alone"
 WHERE = "trace(model, ...).first_nan() names the call that makes the first."
 BARE = "Other models do that, too: such a row must then never come."
@@ -47,11 +44,14 @@ def finite(subject: Subject) -> Verdict:
       which becomes padding alone.
     - Looks at: the outputs of all words.
     - Says: how many are NaN or infinite, and when. Unusual: for padding
-      alone, on PyTorch's fast path, or without any attention.
+      alone, or on PyTorch's fast path.
     """
+    loudly = ""
     for when, result in runs_to_judge(subject):
         rows = flat_rows(result.isfinite().float()).mean(-1)
-        if (rows < 1)[unpadded_rows(subject, result)].any():
+        if not (rows < 1)[unpadded_rows(subject, result)].any():
+            loudly = loudly or f", also {LOUDLY}" * (when == LOUDLY)
+        else:
             share = 1 - result.isfinite().double().mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
@@ -60,19 +60,14 @@ def finite(subject: Subject) -> Verdict:
             )
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
-            if when == LOUDLY:
-                plain = not all_attentions(subject)
-                small = result.dtype == torch.float16  # none above 65,504
-                if (plain or small) and finite_in_double(subject):
-                    continue
-                if plain:
-                    return False, f"{says} {DEEP}", rows, UNUSUAL
-                return False, says, rows
             if when == PADDING_ALONE:
                 return False, f"{says} {BARE}", rows, UNUSUAL
-            return False, f"{says} {WHERE}", rows
-    says = "All outputs are numbers, also with weights 30 times larger."
-    return True, says, rows
+            if when != LOUDLY:
+                return False, f"{says} {WHERE}", rows
+            small = result.dtype == torch.float16  # none above 65,504
+            if not small and all_attentions(subject):
+                return False, says, rows
+    return True, f"All outputs are numbers{loudly}.", rows
 
 
 def finite_when_slow(subject: Subject, when: str) -> bool:
@@ -80,18 +75,6 @@ def finite_when_slow(subject: Subject, when: str) -> bool:
     with AddNoise([], []):
         slowly = dict(runs_to_judge(with_model(subject, subject.model)))[when]
     return bool(slowly.isfinite()[unpadded_rows(subject, slowly)].all())
-
-
-def finite_in_double(subject: Subject) -> bool:
-    """Whether outputs with larger weights are numbers in double precision,
-    which has room for many layers, but not for powers of e."""
-    try:
-        double = in_double(subject)
-        louder = partial(loud, double, times=8 * LOUD)
-        result = double.call(louder, double.given)
-    except (NotJudgedError, FailedError):  # it knows one precision only
-        return False
-    return bool(result.isfinite()[unpadded_rows(subject, result)].all())
 
 
 def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
@@ -113,12 +96,12 @@ def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield PADDING_ALONE, subject.run(source, inputs[1])
 
 
-def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
+def loud(subject: Any, *given: Tensor) -> Tensor:
     """Run a model with each weight larger; `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
-            x.mul_(times)
+            x.mul_(LOUD)
     return subject.outputs_of(*given)
 
 

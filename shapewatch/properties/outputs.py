@@ -1,4 +1,4 @@
-"""Outputs: the tensor of what a model gave that is judged, or how it failed."""
+"""Outputs: what a model gave, the tensor that is judged, or its error."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
