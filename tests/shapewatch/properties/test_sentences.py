@@ -132,10 +132,8 @@ OF_IDS |= {
     for name, attention in {
         "mixes heads": Talking,
         "mixes heads late": MixedAfter,
-        "copies a head": heads.Copies,
         "sums heads": heads.Summed,
         "drowns scores": rounding.Drowned,
-        "has one key": heads.FirstForAll,
         "has one matrix": heads.OneMatrix,
     }.items()
 }

@@ -135,11 +135,6 @@ class Paired(nn.Module):
         return x + self.layers(self.norm(x)[0])
 
 
-class Exponent(nn.Module):
-    def forward(self, x):
-        return x.exp()
-
-
 def deep(layers, *end):
     """So many layers, and parts behind them."""
     parts = (kind() for kind in end)
@@ -214,18 +209,6 @@ class Translator(Masked):
         return self.embed(tgt) + self.parts[3](scores.softmax(-1) @ v)
 
 
-class Exponential(nn.Module):
-    """exp of weights, which overflows at 88.7 in float32, and of biases."""
-
-    def __init__(self, weight: float, bias: float):
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((1, 1), weight))
-        self.bias = nn.Parameter(torch.full((1,), bias))
-
-    def forward(self, x):
-        return (self.weight + self.bias).exp() + x
-
-
 DEFAULTS = "", [IDS], {}
 MAY_HEAR_ALL = {"causal": False, "positions": 7}
 NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
@@ -266,11 +249,6 @@ CASES = {
     "identity": [("holds", partial(deep, 0, Paired, Paired), "", [WIDE])],
     "finite": [
         ("holds", partial(deep, 40), "", [WIDE]),
-        ("unusual", partial(deep, 2, Exponent), "", [WIDE]),
-        # Weights become thirty times as large, and biases stay.
-        ("holds", partial(Exponential, 2.9, 0.0), "", [ROWS]),
-        ("holds", partial(Exponential, 0.0, 40.0), "", [ROWS]),
-        ("unusual", partial(Exponential, 3.0, 0.0), "", [ROWS]),
     ],
     "repeatable": [
         ("broken", KeepsMask, "after one of other rows", [PADDED], PADS),

@@ -253,15 +253,6 @@ def test_a_number_for_each_row_is_no_sequence():
     assert found["repeatable"].holds
 
 
-def test_a_model_on_another_device_is_told_so():
-    subject = Subject(GPT(), (WORDS,))
-    assert failed_here(subject) == ""
-    subject.given = (torch.ones(1, device="meta"),)
-    assert failed_here(subject).startswith("the inputs are on meta, the weig")
-    says = str(report(GPT().to("meta"), WORDS))
-    assert "does not run: the weights are on the meta device" in says
-
-
 def test_what_the_cast_to_double_breaks_is_not_judged():
     single = Subject(SingleOnly(), (IDS,))
     with pytest.raises(NotJudgedError, match="TypeError: float32 is wanted"):
