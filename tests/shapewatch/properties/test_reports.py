@@ -18,7 +18,7 @@ from shapewatch.properties import (
 )
 from shapewatch.properties.finding import FailedReport, Finding, Report
 from shapewatch.properties.reporting import CHECKS
-from tests.helpers.strangers import GPT, IDS, Attention
+from tests.helpers.strangers import GPT, IDS, Small, Unscaled
 from tformer_lite import running_example, running_model
 
 REPORT = Report(
@@ -42,11 +42,6 @@ def test_a_finding_is_a_line_and_a_report_a_table():
         "past                ✗ broken      Row <0>.",
         "provenance          – not judged  No heads.",
     ]
-
-
-class Unscaled(Attention):
-    def shape(self, q, k):
-        return q, k
 
 
 @pytest.mark.slow
@@ -181,24 +176,10 @@ def test_what_is_broken_fails_with_its_sentence():
     assert str(caught.value).startswith(says)
 
 
-class SmallQueries(nn.Module):
-    """Scores of small queries have no scale: that is unusual, as in T5."""
-
-    def __init__(self):
-        super().__init__()
-        self.qkv = nn.Linear(16, 48)
-        self.qkv.weight.data[:16] /= 4
-
-    def forward(self, x):
-        q, k, v = self.qkv(x).chunk(3, -1)
-        hidden = torch.ones(x.shape[1], x.shape[1]).triu(1) > 0
-        return (q @ k.mT).masked_fill(hidden, -torch.inf).softmax(-1) @ v
-
-
 def test_what_is_unusual_does_not_hold_either():
     torch.manual_seed(0)
-    with pytest.raises(AssertionError, match="score_scale: ! unusual. In the"):
-        assert_holds(score_scale, SmallQueries(), torch.randn(2, 7, 16))
+    with pytest.raises(AssertionError, match="score_scale: ! unusual. In blo"):
+        assert_holds(score_scale, Small(0.5), IDS)
 
 
 def test_what_cannot_be_judged_does_not_pass_in_silence():

@@ -17,7 +17,6 @@ from shapewatch.properties.perturbation import most_exact
 from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
-    once,
     with_model,
 )
 from shapewatch.properties.versions import TrainingModel, in_double
@@ -165,22 +164,6 @@ def test_the_output_is_the_logits_or_the_first_tensor():
     assert str(caught.value) == "It gave list, and no tensor."
 
 
-def test_what_was_found_is_remembered_for_each_question():
-    asked = []
-
-    @once
-    def find(subject, *which):
-        asked.append(which)
-        return which
-
-    subject = Subject(nn.Identity(), (IDS,))
-    found = [find(subject), find(subject, 1), find(subject), find(subject, 1)]
-    assert found == [(), (1,), (), (1,)]
-    assert asked == [(), (1,)]
-    find(Subject(nn.Identity(), (IDS,)))
-    assert asked == [(), (1,), ()]
-
-
 NEEDS_2_6 = pytest.mark.skipif(
     not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
 )
@@ -243,14 +226,6 @@ def test_what_is_no_tensor_is_no_input(given):
     says = f"ids \\(B, T\\), and not: {type(given).__name__}"
     with pytest.raises(TypeError, match=says):
         report(GPT(), given)
-
-
-def test_a_number_for_each_row_is_no_sequence():
-    def shifted(x, times):
-        return x + times[:, None, None]
-
-    found = report(shifted, ROWS, torch.tensor([3.0, 7.0]))
-    assert found["repeatable"].holds
 
 
 def test_what_the_cast_to_double_breaks_is_not_judged():
