@@ -14,10 +14,7 @@ from shapewatch.properties.perturbation import (
     first,
     rounding_tolerance,
 )
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject
 
 
 @check

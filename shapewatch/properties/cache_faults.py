@@ -16,10 +16,7 @@ from shapewatch.properties.attention_parts import (
 )
 from shapewatch.properties.inputs import parameters_of
 from shapewatch.properties.outputs import FailedError
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import Data
 

@@ -18,10 +18,7 @@ from shapewatch.properties.outputs import (
     select_output,
 )
 from shapewatch.properties.perturbation import rounding_tolerance
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject
 
 CACHE = re.compile("past|cache|presents?$")
 SWITCH = re.compile("^(use|return|give)_(kv_?)?(cache|past|presents?)s?$")

@@ -36,11 +36,7 @@ from shapewatch.properties.perturbation import (
     sampled_text,
     with_noise_added,
 )
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    with_model,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, with_model
 from shapewatch.properties.versions import TrainingModel
 from shapewatch.tracing.record.tensors import tensors
 

@@ -13,11 +13,7 @@ from typing import Any, NoReturn
 from torch import Tensor
 
 from shapewatch.properties.outputs import FailedError, error_line
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    subject_of,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, subject_of
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.markup import html_table
 from shapewatch.tracing.tables import text_line

@@ -25,10 +25,7 @@ from shapewatch.properties.perturbation import (
     watch_modules,
 )
 from shapewatch.properties.structure import blocks, is_norm
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.record.shared import following
 

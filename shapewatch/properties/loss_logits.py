@@ -14,11 +14,7 @@ from torch.overrides import TorchFunctionMode
 from shapewatch.properties.inputs import is_id
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import LOOKUPS, watch_modules
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    once,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, once
 from shapewatch.tracing.record.tensors import tensors
 
 READS = LOOKUPS | {"one_hot", "index_select"}

@@ -19,11 +19,7 @@ from shapewatch.properties.perturbation import (
     raw_output,
     with_rows,
 )
-from shapewatch.properties.subject import (
-    Subject,
-    once,
-    with_model,
-)
+from shapewatch.properties.subject import Subject, once, with_model
 from shapewatch.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"

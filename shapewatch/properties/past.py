@@ -31,11 +31,7 @@ from shapewatch.properties.perturbation import (
     reach,
     sampled_text,
 )
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    once,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, once
 
 NO_MIXING = "No position depends on another one, and there is no attention."
 MEANT_SO = "Some models are meant so."

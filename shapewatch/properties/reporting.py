@@ -101,10 +101,7 @@ CHECKS = (
     identity,
     activations,
 )
-LOSS_CHECKS = (
-    next_word,
-    padding_in_loss,
-)
+LOSS_CHECKS = (next_word, padding_in_loss)
 
 
 def report(

@@ -3,11 +3,7 @@ and odd ones. Each stands beside its model."""
 
 import torch
 from torch import nn
-from torch.nn.functional import (
-    cross_entropy,
-    kl_div,
-    nll_loss,
-)
+from torch.nn.functional import cross_entropy, kl_div, nll_loss
 
 from tests.helpers.strangers import GPT
 
@@ -140,13 +136,7 @@ RIGHT = {
         PositionsFirst,
         lambda m, x: costs(m(x)[:-1], x.T[1:]),
     ),
-} | {
-    loss.__name__: (GPT, loss)
-    for loss in (
-        row_by_row,
-        prompted,
-    )
-}
+} | {loss.__name__: (GPT, loss) for loss in (row_by_row, prompted)}
 
 
 def upside_down(model, x):

@@ -10,14 +10,7 @@ from torch import nn
 
 from shapewatch.properties import causality, report
 from shapewatch.properties.subject import Subject
-from tests.helpers.strangers import (
-    GPT,
-    IDS,
-    MASK,
-    PADDED,
-    PLACES,
-    WithMasks,
-)
+from tests.helpers.strangers import GPT, IDS, MASK, PADDED, PLACES, WithMasks
 
 NAMED = {"ids": PADDED, "mask": MASK, "places": PLACES}
 MIXED = {"places": PLACES, "mask": MASK, "ids": PADDED}

@@ -8,17 +8,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.outputs import (
-    FailedError,
-    error_line,
-    find_output,
-)
+from shapewatch.properties.outputs import FailedError, error_line, find_output
 from shapewatch.properties.perturbation import most_exact
-from shapewatch.properties.subject import (
-    NotJudgedError,
-    Subject,
-    with_model,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, with_model
 from shapewatch.properties.versions import TrainingModel, in_double
 from tests.helpers.rounding import FilledLarge, SingleOnly
 from tests.helpers.strangers import GPT

@@ -4,9 +4,7 @@ named, and nothing is changed by it."""
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import (
-    cross_entropy,
-)
+from torch.nn.functional import cross_entropy
 
 from shapewatch.properties.reporting import LOSS_CHECKS
 from tests.helpers.awkward import AWKWARD
