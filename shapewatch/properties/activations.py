@@ -76,9 +76,8 @@ def matrix(flow: Flow, i: int) -> Matrix | None:
     if flow.names[i] not in LINEAR or not step.makes:
         return None
     large = {n: x.shape for n, x in enumerate(every) if len(x.shape) > 1}
-    weights = [
-        n for n, x in large.items() if len(x) == 2 and is_given(flow, i, n)
-    ]
+    flat = [n for n, x in large.items() if len(x) == 2]
+    weights = [n for n in flat if is_given(flow, i, n)]
     data = [n for n in large if n not in weights]
     if len(weights) != 1 or len(data) != 1:
         return None
@@ -102,9 +101,8 @@ def in_a_row(
     """Find pairs of matrices with nothing between that is not linear."""
     for i, later in matrices.items():
         for j in makers(flow, flow.sources[i][later.data], matrices):
-            if matrices[j].after == later.before and is_only_multiplied(
-                flow, j, matrices
-            ):
+            fits = matrices[j].after == later.before
+            if fits and is_only_multiplied(flow, j, matrices):
                 yield matrices[j], later
 
 

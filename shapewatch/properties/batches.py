@@ -76,11 +76,9 @@ def moves_alone(subject: Subject, numbers: set[int]) -> Tensor:
     given, form = tree_flatten(subject.given)
     batch, outputs = baseline_output(subject), []
     for b in range(len(batch)):
-        row = [
-            x[b : b + 1] if i in numbers else x for i, x in enumerate(given)
-        ]
+        row = [x[[b]] if i in numbers else x for i, x in enumerate(given)]
         alone = tree_unflatten(row, form)
         outputs.append(subject.call(subject.outputs_of, alone))
-        if outputs[-1].shape != batch[b : b + 1].shape:
+        if outputs[-1].shape != batch[[b]].shape:
             raise FailedError(f"it gives {tuple(outputs[-1].shape)}")
     return distance(subject, torch.cat(outputs))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from inspect import Signature
-from itertools import count
+from itertools import compress, count
 from typing import Any
 
 import torch
@@ -123,9 +123,8 @@ def attention_fault(
 def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
     """Say what a mask hides or shows in a step, (..., T, S), beside what it
     does in a whole run, where queries, keys and values are the same."""
-    if weights.shape[:-1] != right.shape[:-1] or near(
-        weights[..., :end], right
-    ):
+    same = near(weights[..., :end], right)
+    if weights.shape[:-1] != right.shape[:-1] or same:
         return ""
     hidden = weights[..., :end] == 0
     if (hidden & (right != 0)).any():
@@ -136,10 +135,7 @@ def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
 
 def named_where(wrong: list[bool]) -> str:
     """Name keys or values, or both, of which something is so; or ""."""
-    names = (
-        name for name, is_wrong in zip(("keys", "values"), wrong) if is_wrong
-    )
-    return " and ".join(names)
+    return " and ".join(compress(("keys", "values"), wrong))
 
 
 def near(x: Tensor, y: Tensor) -> bool:

@@ -4,7 +4,6 @@ not."""
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -79,9 +78,9 @@ def causality(subject: Subject) -> Verdict:
         future = moves.triu(1) * subject.real[-1][:, :, None] > 0
         if future.any():
             b, t, s = first(future)
-            which, place = subject.last, ""
+            place = ""
             if "{place}" in says:
-                place = first_cause(subject, which, b, s, [*range(s)])
+                place = first_cause(subject, subject.last, b, s, [*range(s)])
             return False, says.format(b=b, t=t, s=s, place=place), moves[b]
         matrices.append(moves[0])
     if not matrices:
@@ -95,10 +94,10 @@ def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from one on change: (B, T, T)."""
     every = range(1, subject.inputs[-1].shape[1])
     some = evenly_spaced(every, max(2, subject.positions // 2))
-    columns = {
-        s: distance(subject, subject.run(*with_others(subject, s)))
-        for s in some
-    }
+    columns = dict[int, Tensor]()
+    for s in some:
+        after = subject.run(*with_others(subject, s))
+        columns[s] = distance(subject, after)
     return as_columns(subject, columns)
 
 
@@ -108,17 +107,15 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     before = baseline_output(subject)
     if not subject.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
+    allowed = rounding_tolerance(subject)
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // 8]:
         with suppress(FailedError):
-            after = subject.call(
-                subject.outputs_of, part_of(subject, last, slice(n))
-            )
+            shorter = part_of(subject, last, slice(n))
+            after = subject.call(subject.outputs_of, shorter)
             if after.shape[:2] == before[:, :n].shape[:2]:
                 joined = torch.cat([after, before[:, n:]], 1)
-                columns[n] = distance(
-                    subject, joined, rounding_tolerance(subject)
-                )
+                columns[n] = distance(subject, joined, allowed)
     if odd and not columns:
         raise NotJudgedError(REFUSED_LENGTHS)
     return as_columns(subject, columns)
@@ -130,8 +127,7 @@ def in_training(subject: Subject) -> Tensor:
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
     last, columns = subject.last, dict[int, Tensor]()
-    model: Any = subject.model
-    trained = with_model(subject, TrainingModel(model))
+    trained = with_model(subject, TrainingModel(subject.model))
     before = baseline_output(trained, last)
     if before.equal(baseline_output(subject, last)):  # it is the same function
         return as_columns(subject, columns)

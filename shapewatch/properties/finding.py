@@ -156,9 +156,7 @@ class FailedReport(Report):
 
     def shown(self) -> list[Finding]:
         """List one."""
-        return [
-            replace(finding, name="model") for finding in self.findings[:1]
-        ]
+        return [replace(x, name="model") for x in self.findings[:1]]
 
 
 def of_level(report: Report, level: str) -> Report:

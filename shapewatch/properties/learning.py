@@ -28,6 +28,7 @@ from shapewatch.properties.structure import blocks, is_norm
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.record.shared import following
+from shapewatch.tracing.record.tensors import tensors
 
 SEEDS = 3  # how many random weights are tried
 
@@ -155,41 +156,23 @@ def even_matrix(model: nn.Module) -> str:
     return ""
 
 
-def wrong_lookup(subject: Subject) -> str:
-    """Say which word is looked up in a row of an embedding that never learns,
-    or in that of another word, though most are not; or ""."""
+def unlearnt_word(subject: Subject) -> str:
+    """Say which word has a row of an embedding that never learns; or ""."""
     lookups: list[tuple[str, Any, Tensor]] = []
 
     def note(path: str, part: nn.Module, given: tuple, *_: Any) -> None:
-        ids = given[0] if given else None
-        if isinstance(part, nn.Embedding) and isinstance(ids, Tensor):
-            lookups.append((path, part, ids))
+        if isinstance(part, nn.Embedding) and part.padding_idx is not None:
+            lookups.extend((path, part, x) for x in tensors(given))
 
     with watch_modules(subject.model, note):
         subject.run()
-    sides = zip(subject.inputs, subject.real)
-    for (words, real), (path, table, ids) in product(sides, lookups):
-        if ids.shape == words.shape and (ids == words).float().mean() >= 0.5:
-            pairs = zip(words[real].tolist(), ids[real].tolist())
-            if says := wrong_row(subject, [*pairs], path, table):
-                return says
-    return ""
-
-
-def wrong_row(
-    subject: Subject, pairs: list, path: str, table: nn.Embedding
-) -> str:
-    """Say of pairs of words and rows which row is not that of its word."""
-    (pad, unknown), words_of_rows = subject.ids, dict[int, int]()
-    for word, row in pairs:
-        if word == row == table.padding_idx != pad:
+    for words, (path, table, ids) in product(subject.inputs, lookups):
+        row = table.padding_idx
+        alike = ids.shape == words.shape and (ids == words).float().mean()
+        if alike >= 0.5 and row != subject.ids[0] and (words == row).any():
             says = f"Word {row} is one whose row of {path} never learns: "
             says += f"padding_idx={row}. If it is padding, give "
             return f"{says}pad={row}; if not, leave padding_idx out."
-        other = words_of_rows.setdefault(row, word)
-        if other != word and len(table.weight) > word and row != unknown:
-            says = f"Words {other} and {word} are both looked up in one "
-            return f"{says}row of {path}: look at what is done to ids."
     return ""
 
 
@@ -231,7 +214,7 @@ def live_parameters(subject: Subject) -> Verdict:
         name, why, level = why_dead(subject, dead)
         return False, f"{says}, such as {name}. {why}", sizes, level
     alike = shared_module(model) or even_matrix(model)
-    if says := wrong_lookup(subject) or alike:
+    if says := unlearnt_word(subject) or alike:
         return False, says, sizes, UNUSUAL
     return whether_frozen(model, learns, sizes)
 

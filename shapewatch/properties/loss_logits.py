@@ -231,10 +231,9 @@ def likeness(ids: Tensor, target: Tensor) -> float:
 
 def is_rows(x: Any) -> bool:
     """Whether something may be logits: (B, T, V) or (B T, V)."""
-    decimals = isinstance(x, Tensor) and x.is_floating_point()
-    return (
-        decimals and not x.is_nested and x.ndim in (2, 3) and x.shape[-1] > 2
-    )
+    if not isinstance(x, Tensor) or x.is_nested or not x.is_floating_point():
+        return False
+    return x.ndim in (2, 3) and x.shape[-1] > 2
 
 
 def is_ids(x: Tensor) -> bool:

@@ -244,10 +244,8 @@ def pads_asked(subject: Subject, asked: WantedWords) -> Tensor:
     pad, here = subject.ids[0], ids_at(asked, 0)
     later = next_ids(subject, asked)
     for there in (later.where(later >= 0, here), here):
-        wrong, places = (
-            is_id(asked.words, pad),
-            asked.counts & is_id(there, pad),
-        )
+        wrong = is_id(asked.words, pad)
+        places = asked.counts & is_id(there, pad)
         if not (wrong & ~places).any() and wrong[places].all():
             return wrong
     return torch.zeros_like(asked.counts)

@@ -78,11 +78,8 @@ def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", raw_output(subject)
     if isinstance(subject.model, nn.Module):
-        remembered = subject.state.known
-        hidden = [
-            p for p in subject.model.parameters() if id(p) not in remembered
-        ]
-        with State(*hidden):
+        known, every = subject.state.known, subject.model.parameters()
+        with State(*(p for p in every if id(p) not in known)):
             result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]
@@ -159,9 +156,7 @@ def between_two(subject: Subject) -> Tensor:
 
 def after_others(subject: Subject) -> Tensor:
     """How far each row moves after a run of other rows, at another seed."""
-    others = with_rows(
-        subject, lambda x: x.roll(1, 0).flip(min(x.ndim - 1, 1))
-    )
+    others = with_rows(subject, lambda x: x.roll(1, 0).flip(int(x.ndim > 1)))
 
     def ask(*given: Any) -> Tensor:
         subject.outputs_of(*others)
@@ -245,9 +240,8 @@ def losses_of(subject: Subject) -> Tensor | None:
     if not judged or not both.any() or gives_one_row(subject):
         return None
     losses = outputs.new_zeros(both.shape)
-    losses[both] = cross_entropy(
-        outputs[:, :-1][both], ids[:, 1:][both], reduction="none"
-    )
+    pairs = outputs[:, :-1][both], ids[:, 1:][both]
+    losses[both] = cross_entropy(*pairs, reduction="none")
     return losses
 
 

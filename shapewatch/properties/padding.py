@@ -38,7 +38,7 @@ BY_POSITION = (
     "numbers of positions that leave it out, such as position_ids = "
     "attention_mask.cumsum(-1) - 1, or pad on the right."
 )
-UNMASKED = (
+PADDING_HINT = (
     "which should be masked. Look at the padding mask: is it read, and used "
     "in every attention, and whatever sums over positions?"
 )
@@ -155,7 +155,7 @@ def without_padding(subject: Subject) -> Verdict:
             says += f"stands on the {side} of the {subject.side(row.which)}, "
             if row.start and not depends_on_padding(subject, row):
                 return False, says + BY_POSITION, moves, UNUSUAL
-            return False, says + UNMASKED, moves
+            return False, says + PADDING_HINT, moves
     if not moved:
         raise NotJudgedError("There is no padding, and no mask of it.")
     return True, MASKED_WELL, moved[0]

@@ -165,18 +165,17 @@ def attended_rows(subject: Subject, which: int) -> list[AttendedRows]:
         return []
     causal = subject.causal and which == subject.last
     attended = (rows_of_places(parts, places, causal) for parts in within)
-    return [
-        parts for parts in attended if parts and parts.q.shape[1] >= x.shape[1]
-    ]
+    t = x.shape[1]
+    return [rows for rows in attended if rows and rows.q.shape[1] >= t]
 
 
 def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
     """Say which of queries, keys and values depend on just this input."""
     runs = [all_attentions(subject, i) for i in range(subject.last + 1)]
     for parts, *others in zip(all_attentions(subject), *runs):
-        moves = [*zip(*(differ(parts, x) for x in others))]
+        moves = zip(*(differ(parts, x) for x in others))
         yield [
-            not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
+            (x[which] or not any(x)) and not any(x[which + 1 :]) for x in moves
         ]
 
 

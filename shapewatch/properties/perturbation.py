@@ -55,9 +55,8 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
 
 def are_close(mine: Tensor, theirs: Tensor) -> bool:
     """Whether two tensors agree."""
-    return mine.shape == theirs.shape and bool(
-        close_elements(mine, theirs).all()
-    )
+    same_shape = mine.shape == theirs.shape
+    return same_shape and bool(close_elements(mine, theirs).all())
 
 
 def close_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
@@ -76,11 +75,11 @@ def number_texts(
     mine: complex, theirs: complex, atol: float
 ) -> tuple[str, str]:
     """Write two numbers in four digits, or in as many as tell them apart."""
-    pairs = [
-        (digits_text(mine, atol, n), digits_text(theirs, atol, n))
-        for n in (4, 8, 17)
-    ]
-    return next((x for x in pairs if x[0] != x[1]), pairs[0])
+    for digits in (4, 8, 17):
+        texts = [digits_text(x, atol, digits) for x in (mine, theirs)]
+        if texts[0] != texts[1]:
+            break
+    return texts[0], texts[1]
 
 
 def digits_text(value: complex, atol: float, digits: int) -> str:

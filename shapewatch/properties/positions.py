@@ -141,10 +141,10 @@ def wrong_rotation(
 ) -> tuple[OneWord, str, str] | None:
     """Say which attention's rotation is wrong, why, and of which level."""
     for i, word in enumerate(placed):
-        if not products_by_distance(word) and not are_added(
-            word, positional_attentions(subject, 1)[i:]
-        ):
-            return word, *what_is_wrong(word)
+        if not products_by_distance(word):
+            others = positional_attentions(subject, 1)[i:]
+            if not are_added(word, others):
+                return word, *what_is_wrong(word)
     for word in placed:
         if not all_alike(word.v):
             return word, VALUES, UNUSUAL

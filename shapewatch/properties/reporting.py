@@ -148,11 +148,7 @@ def report(
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    options: dict[str, Any] = {
-        "pad": pad,
-        "unknown": unknown,
-        "causal": causal,
-    }
+    options: dict = {"pad": pad, "unknown": unknown, "causal": causal}
     options |= {"positions": positions, "output": output, "loss": loss}
     subject = Subject(model, inputs, named, **options)
     with subject.state:
@@ -171,9 +167,8 @@ def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
     if finding.holds:
         says = f"{finding.says} (It was expected not to: {reason}.)"
         return replace(finding, says=says)
-    return replace(
-        finding, says=f"{reason}. {finding.says}", level=AS_EXPECTED
-    )
+    says = f"{reason}. {finding.says}"
+    return replace(finding, says=says, level=AS_EXPECTED)
 
 
 def assert_holds(

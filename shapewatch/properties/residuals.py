@@ -40,12 +40,9 @@ class Stream:
         self.terms = sums_of_results(flow)
         self.origins = step_origins(flow.sources)
         pairs = zip(flow.names, flow.sources)
-        self.direct = step_origins(
-            [[] if name in MATRICES else made for name, made in pairs]
-        )
-        scored = {
-            i for attention in flow.attentions() for i, _ in attention.way
-        }
+        plain = [[] if name in MATRICES else terms for name, terms in pairs]
+        self.direct = step_origins(plain)
+        scored = {i for steps in flow.attentions() for i, _ in steps.way}
         self.residuals = [
             ResidualSum(at, skip, branch)
             for at, terms in self.terms.items()
@@ -72,9 +69,8 @@ def step_origins(sources: list[list[int | None]]) -> Sets:
     """List for each step all those that had a part in it, and itself."""
     origins: Sets = []
     for i, terms in enumerate(sources):
-        origins.append(
-            {i}.union(*(origins[j] for j in terms if j is not None))
-        )
+        earlier = (origins[j] for j in terms if j is not None)
+        origins.append({i}.union(*earlier))
     return origins
 
 
@@ -199,11 +195,10 @@ def ways_back(stream: Stream, run: BlockRun) -> set[bool]:
 
 def maker_of(flow: Flow, number: int, end: int) -> int | None:
     """Find the last step before `end` that made a tensor."""
-    steps = ((i, flow.steps[i].makes) for i in reversed(range(end)))
-    makers = (
-        i for i, results in steps if any(x.number == number for x in results)
-    )
-    return next(makers, None)
+    for i in reversed(range(end)):
+        if any(x.number == number for x in flow.steps[i].makes):
+            return i
+    return None
 
 
 def in_norm(flow: Flow, run: BlockRun, i: int) -> bool:

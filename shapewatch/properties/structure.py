@@ -85,11 +85,8 @@ def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
     for name in OFFSET_NAMES + GAINS:
         gain = getattr(norm, name, None)
         if isinstance(gain, Tensor) and has_channels(gain, x):
-            x = (
-                x - gain.detach()
-                if name in OFFSET_NAMES
-                else x / gain.detach()
-            )
+            gain = gain.detach()
+            x = x - gain if name in OFFSET_NAMES else x / gain
     return x
 
 
@@ -133,13 +130,10 @@ def standard_rows(like: Tensor) -> Tensor:
 def is_own(norm: nn.Module, gain: Tensor) -> bool:
     """Whether gains are the norm's own parameters, or those and 1, or 1."""
     parameters = [p.detach() for p in norm.parameters(recurse=False)]
+    sums = [1 + p for p in parameters]
     return any(
         torch.allclose(gain, x.expand_as(gain), 0.05, 1e-3)
-        for x in (
-            torch.ones_like(gain),
-            *parameters,
-            *(1 + p for p in parameters),
-        )
+        for x in (torch.ones_like(gain), *parameters, *sums)
         if x.ndim == 0 or x.shape in ((1,), gain.shape)
     )
 

@@ -155,11 +155,9 @@ class Subject(ModelRunner):
         self.causal, self.positions, self.pick = causal, positions, output
         self.remembered = dict[tuple, Any]()
         model = getattr(model, "_orig_mod", model)  # of a compiled one
-        self.ids = own_ids(model, pad, unknown)
-        self.model = model
-        self.given, self.names, self.form = inputs_in_order(
-            model, inputs, named or {}
-        )
+        self.model, self.ids = model, own_ids(model, pad, unknown)
+        row = inputs_in_order(model, inputs, named or {})
+        self.given, self.names, self.form = row
         if not tensors([*self.given]):
             raise TypeError(no_inputs(self.given))
         self.loss: Any = loss
