@@ -66,25 +66,6 @@ def test_blocks_are_what_lists_have_with_norms_and_layers_inside():
     assert [path for path, _ in blocks(deep)] == ["a.b.0"]
 
 
-class Summed(nn.Module):
-    """Heads are joined by the weights of a layer that is never called."""
-
-    def __init__(self):
-        super().__init__()
-        self.norm, self.value = nn.LayerNorm(12), nn.Linear(12, 12)
-        self.join = nn.Linear(12, 12)
-
-    def forward(self, x):
-        mixed = self.value(self.norm(x))
-        return x + mixed @ self.join.weight.T + self.join.bias
-
-
-def test_a_layer_that_is_never_called_is_a_matrix_too():
-    assert identity(
-        nn.Sequential(nn.Sequential(Summed(), Summed())), ROWS
-    ).holds
-
-
 class Outside(nn.Module):
     """Blocks without residuals, and what is made of x and theirs (B, T, C)."""
 

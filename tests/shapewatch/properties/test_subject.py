@@ -113,16 +113,6 @@ def test_labels_that_change_no_output_are_no_sequence(kind, labels, places):
     assert Subject(model, (WORDS, labels)).places == places
 
 
-@pytest.mark.slow
-def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
-    known = {"ids": WORDS, "targets": WORDS.roll(-1, 1)}
-    for inputs, named in ((tuple(known.values()), {}), ((), known)):
-        seen = report(Labelled(), *inputs, **named)
-        assert seen["order_sensitivity"].holds
-        assert seen["causality"].says == "No position depends on a later one."
-        assert seen["source_coverage"].holds is None
-
-
 def test_a_model_is_run_in_evaluation_and_draws_the_same_numbers():
     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(12, 12))
     subject = Subject(model, (ROWS,))
@@ -165,11 +155,6 @@ def refused(*_):
     raise AssertionError("a report compiles nothing")
 
 
-def in_part(model):
-    model.blocks[0] = torch.compile(model.blocks[0], backend=refused)
-    return model
-
-
 def in_place(model):
     model.blocks[0].compile(backend=refused)
     model.compile(backend=refused)
@@ -178,7 +163,6 @@ def in_place(model):
 
 COMPILED = {
     "whole": lambda model: torch.compile(model, backend=refused),
-    "part": in_part,
     "in place": in_place,
 }
 
