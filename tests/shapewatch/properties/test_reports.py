@@ -1,6 +1,8 @@
 """Findings, reports and assertions: what is printed, and when one fails."""
 
 import html
+import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from shapewatch.properties import (
     score_scale,
 )
 from shapewatch.properties.finding import FailedReport, Finding, Report
-from shapewatch.properties.reporting import CHECKS
+from shapewatch.properties.reporting import CHECKS, LOSS_CHECKS
 from tests.helpers.strangers import GPT, IDS, Small, Unscaled
 from tformer_lite import running_example, running_model
 
@@ -59,6 +61,12 @@ def test_a_finding_that_was_expected_has_its_reason():
     assert plain["past"].holds
     assert found["past"].holds
     assert found["past"].says.startswith(f"{plain['past'].says} (It was exp")
+
+
+def test_a_check_tells_what_it_changes_looks_at_and_says():
+    for check in CHECKS + LOSS_CHECKS:
+        lines = re.findall(r"^- (.+?): ", inspect.getdoc(check), re.M)
+        assert lines == ["Changes", "Looks at", "Says"], check.__name__
 
 
 def test_only_a_check_can_be_expected_to_find_something():
