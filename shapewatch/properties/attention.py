@@ -64,8 +64,8 @@ def score_scale(subject: Subject) -> Verdict:
     """See whether queries and keys of variance 1 would give scores of
     variance 1: a product of D of them has variance D.
 
-    Larger scores make a softmax of one position alone, whose gradient is next
-    to 0. Vaswani et al. (2017), section 3.2.1, footnote 4.
+    Larger scores give all weight to one position, and the softmax next to no
+    gradient. Vaswani et al. (2017), section 3.2.1, footnote 4.
 
     - Changes: nothing.
     - Looks at: what a product of queries and keys is multiplied by, before it

@@ -105,8 +105,7 @@ def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
 
 @once
 def recorded_run(subject: Subject) -> tuple[Flow, list[Visit]]:
-    """Give the steps of a run, joined by what they read; and what modules
-    ran."""
+    """Give the steps of a run, joined; and what modules ran."""
     calls = trace_run(subject, subject.given)._calls
     return Flow(calls.steps), calls.run.visits
 
@@ -126,8 +125,7 @@ Roles = list[tuple[bool, bool]]  # of queries, keys and values
 
 
 def attention_roles(subject: Subject) -> list[tuple[AttentionParts, Roles]]:
-    """Tell for each attention whether its queries, keys and values depend on
-    the source, and on the target."""
+    """Tell which sides each attention's queries, keys, values depend on."""
     runs = (all_attentions(subject, *which) for which in ((), (0,), (1,)))
     return [
         (parts, [*zip(differ(parts, source), differ(parts, target))])
@@ -233,8 +231,7 @@ def added_to_scores(data: Data, steps: AttentionSteps) -> list[Tensor]:
 
 
 def biases_among(masks: Iterable[Any]) -> tuple[Tensor, ...]:
-    """Leave out what only hides: keep tensors with other numbers than 0 and
-    very small ones."""
+    """Keep the tensors with other numbers than 0 and very small ones."""
     return tuple(
         x
         for x in masks

@@ -145,8 +145,7 @@ def near(x: Tensor, y: Tensor) -> bool:
 
 
 def is_reordered(x: Tensor, y: Tensor) -> bool:
-    """Whether x has the vectors of y, (..., T, C), in another order; they may
-    be rotated."""
+    """Whether x has the vectors of y in another order, perhaps rotated."""
     lengths, others = x.norm(dim=-1), y.norm(dim=-1)
     same = near(lengths.sort().values, others.sort().values)
     return same and not near(lengths, others)

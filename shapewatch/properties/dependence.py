@@ -53,8 +53,8 @@ ROLES_HINT = (
 def causality(subject: Subject) -> Verdict:
     """See whether a position depends on later ones: it must not.
 
-    It learns to predict them: what it can read, it need not learn. Vaswani et
-    al. (2017), section 3.2.3.
+    It is trained to predict the next word; if it can read it, it learns to
+    copy. Vaswani et al. (2017), section 3.2.3.
 
     - Changes: later vectors, by noise; later ids, which become others; the
       end of the input, which comes earlier; and in training, with the same

@@ -230,8 +230,7 @@ def logits(subject: Subject) -> Verdict:
 
 
 def losses_of(subject: Subject) -> Tensor | None:
-    """Give the loss of each next word, (B, T - 1); None where there are no
-    logits of next words."""
+    """Give the loss of each next word, (B, T - 1); None without logits."""
     outputs, ids = baseline_output(subject), subject.inputs[-1]
     words = not ids.is_floating_point() and outputs.ndim == 3
     real = subject.real[-1]

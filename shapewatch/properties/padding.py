@@ -209,8 +209,7 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
 
 
 def where_real(subject: Subject, which: int) -> Tensor:
-    """Which positions of an input are words, as a mask or the id of padding
-    has it: (B, T)."""
+    """Which positions of an input are words, by mask or id: (B, T)."""
     for i, (of, word) in padding_masks(subject).items():
         if of == which:
             return subject.given[i].bool() == word

@@ -43,8 +43,8 @@ def past(subject: Subject) -> Verdict:
     """See whether each position depends on itself and on the one before it,
     and whether attention finds the values of both.
 
-    A mask that hides too much, or keys and values out of their order, change
-    no shape, and no position hears the future by them.
+    A mask that hides too much changes no shape, and `causality` holds; so it
+    does where keys and values stand in the rows of others.
 
     - Changes: one position at a time, by noise; and within each attention,
       one word at a time, which becomes another.

@@ -118,8 +118,7 @@ def rows_off(subject: Subject, x: Tensor, exact: Tensor) -> Tensor:
 
 
 def where_lost(subject: Subject, double: Subject, notes: NumberFormats) -> str:
-    """Name the first module whose output is off more than its input, and how
-    large numbers get there."""
+    """Name the first module that loses digits, and its largest numbers."""
     kind = torch.finfo(notes.coarsest)
     moved = with_moved_weights(double, kind.eps, 0)
 

@@ -22,8 +22,7 @@ Fault = tuple[str, str] | None  # what is said, and of which level it is
 
 
 class ResidualSum(NamedTuple):
-    """A residual sum: its step, what was there before, and what a branch
-    made of that."""
+    """A residual sum: its step, what was there before, and its branch."""
 
     at: int
     skip: int
@@ -236,8 +235,7 @@ def added_outside(stream: Stream, run: BlockRun) -> bool:
 
 
 def adds_projection(stream: Stream, run: BlockRun) -> bool:
-    """Whether a block adds a matrix times what it reads, as a residual
-    connection does where sizes change."""
+    """Whether a block adds a matrix times its input: sizes may change."""
     last = maker_of(stream.flow, run.result, run.end)
     return last is not None and any(
         stream.flow.names[i] in MATRICES and run.reads_input(stream.flow, i)

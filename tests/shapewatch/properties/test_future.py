@@ -44,19 +44,11 @@ class OverTime(GPT):
         return self.over(super().forward(ids).mT).mT
 
 
-class ByCount(GPT):
-    """A position of the last word, counted from the end."""
-
-    def forward(self, ids):
-        return super().forward(ids, torch.arange(ids.shape[1]).flip(0))
-
-
 LEAKS = {
     Adds: "Sequence 0: position 0 moves when the ids from position 1 on",
     WhenTraining: "Sequence 0: in training, position 0 moves when those from",
     ByLength: "position 0 is another one when the input ends before",
     OverTime: "Sequence 0: in training",
-    ByCount: "when the input ends before position 3",
 }
 
 
