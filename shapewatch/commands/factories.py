@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from shapewatch.properties.outputs import error_line
 from shapewatch.properties.reporting import reader_line
-from shapewatch.properties.subject import error_line
 
 FORMS = "give module:factory, or path/to/file.py:factory"
 MAIN = "let it run only under if __name__ == '__main__'"

@@ -11,27 +11,21 @@ and `report(model, src, tgt)` runs them all. In a test,
 """
 
 from shapewatch.properties.activations import activations
-from shapewatch.properties.attention import (
-    provenance,
-    score_scale,
-    weight_rows,
-)
+from shapewatch.properties.attention import score_scale, weight_rows
 from shapewatch.properties.batches import batch_independence
 from shapewatch.properties.caching import cached_run
-from shapewatch.properties.dependence import (
-    causality,
-    order_sensitivity,
-    past,
-    source_coverage,
-)
+from shapewatch.properties.dependence import causality, source_coverage
 from shapewatch.properties.finding import Finding, Report
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import next_word, padding_in_loss
 from shapewatch.properties.numbers import finite, logits, repeatable
+from shapewatch.properties.order import order_sensitivity
 from shapewatch.properties.padding import padding_invariance
+from shapewatch.properties.past import past
 from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
+from shapewatch.properties.provenance import provenance
 from shapewatch.properties.reporting import assert_holds, report
 from shapewatch.properties.residuals import identity
 from shapewatch.properties.structure import norm_statistics

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from shapewatch.properties.attention import flow_of
+from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.tracing.questions.attention import (
@@ -36,10 +36,15 @@ def activations(subject: Subject) -> Verdict:
     """See whether an activation stands between two matrices, where there are
     more channels than before and after.
 
-    Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
-    matrices are meant as one of low rank.
+    Without one, both are as good as a single matrix: Vaswani et al. (2017),
+    equation 2. Where there are fewer, as in LoRA, that is meant.
+
+    - Changes: nothing.
+    - Looks at: which steps lead from one matrix to the next.
+    - Says: which modules hold two matrices in a row. Unusual: two linear maps
+      are multiplied, and neither has an activation.
     """
-    flow = flow_of(subject)
+    flow, _ = recorded_run(subject)
     matrices = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
     if not matrices:
         raise NotJudgedError("Nothing is multiplied by a matrix.")
@@ -71,9 +76,8 @@ def matrix(flow: Flow, i: int) -> Matrix | None:
     if flow.names[i] not in LINEAR or not step.makes:
         return None
     large = {n: x.shape for n, x in enumerate(every) if len(x.shape) > 1}
-    weights = [
-        n for n, x in large.items() if len(x) == 2 and is_given(flow, i, n)
-    ]
+    flat = [n for n, x in large.items() if len(x) == 2]
+    weights = [n for n in flat if is_given(flow, i, n)]
     data = [n for n in large if n not in weights]
     if len(weights) != 1 or len(data) != 1:
         return None
@@ -97,9 +101,8 @@ def in_a_row(
     """Find pairs of matrices with nothing between that is not linear."""
     for i, later in matrices.items():
         for j in makers(flow, flow.sources[i][later.data], matrices):
-            if matrices[j].after == later.before and is_only_multiplied(
-                flow, j, matrices
-            ):
+            fits = matrices[j].after == later.before
+            if fits and is_only_multiplied(flow, j, matrices):
                 yield matrices[j], later
 
 

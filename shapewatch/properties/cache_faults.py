@@ -4,15 +4,19 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from inspect import Signature
-from itertools import count
+from itertools import compress, count
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from shapewatch.properties.attention import AttentionParts, describe_attentions
+from shapewatch.properties.attention_parts import (
+    AttentionParts,
+    describe_attentions,
+)
 from shapewatch.properties.inputs import parameters_of
-from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
+from shapewatch.properties.outputs import FailedError
+from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import Data
 
@@ -119,9 +123,8 @@ def attention_fault(
 def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
     """Say what a mask hides or shows in a step, (..., T, S), beside what it
     does in a whole run, where queries, keys and values are the same."""
-    if weights.shape[:-1] != right.shape[:-1] or near(
-        weights[..., :end], right
-    ):
+    same = near(weights[..., :end], right)
+    if weights.shape[:-1] != right.shape[:-1] or same:
         return ""
     hidden = weights[..., :end] == 0
     if (hidden & (right != 0)).any():
@@ -132,10 +135,7 @@ def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
 
 def named_where(wrong: list[bool]) -> str:
     """Name keys or values, or both, of which something is so; or ""."""
-    names = (
-        name for name, is_wrong in zip(("keys", "values"), wrong) if is_wrong
-    )
-    return " and ".join(names)
+    return " and ".join(compress(("keys", "values"), wrong))
 
 
 def near(x: Tensor, y: Tensor) -> bool:
@@ -145,8 +145,7 @@ def near(x: Tensor, y: Tensor) -> bool:
 
 
 def is_reordered(x: Tensor, y: Tensor) -> bool:
-    """Whether x has the vectors of y, (..., T, C), in another order; they may
-    be rotated."""
+    """Whether x has the vectors of y in another order, perhaps rotated."""
     lengths, others = x.norm(dim=-1), y.norm(dim=-1)
     same = near(lengths.sort().values, others.sort().values)
     return same and not near(lengths, others)

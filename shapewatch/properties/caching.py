@@ -9,25 +9,21 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.properties.attention import AttentionParts
-from shapewatch.properties.cache_faults import cache_fault, call_attentions
+from shapewatch.properties.cache_faults import cache_fault
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.inputs import optional_inputs
-from shapewatch.properties.padding import PAD_COUNT
-from shapewatch.properties.perturbation import rounding_tolerance
-from shapewatch.properties.subject import (
+from shapewatch.properties.outputs import (
     FailedError,
-    NotJudgedError,
-    Subject,
     named_parts,
     select_output,
 )
+from shapewatch.properties.perturbation import rounding_tolerance
+from shapewatch.properties.subject import NotJudgedError, Subject
 
 CACHE = re.compile("past|cache|presents?$")
 SWITCH = re.compile("^(use|return|give)_(kv_?)?(cache|past|presents?)s?$")
 PLACES = re.compile("^(position_ids|positions|places|pos)$")
 FIRST_PLACE = re.compile("^(start|start_pos|offset|past_len(gth)?)$")
-MASK = "attention_mask"
 NO_CACHE = "The model takes no cache, and gives rows for all words each time."
 PieceRun = Callable[..., Tensor]
 
@@ -37,8 +33,16 @@ def cached_run(subject: Subject) -> Verdict:
     """See whether a sequence that is read in pieces, with the cache that the
     model takes and gives back, has the outputs that it has as a whole.
 
-    Models that keep what they have read, and are given all ids each time,
-    are asked, too: they give rows for the new ones only.
+    A cache saves work, and changes no number. It is an optional input, which
+    is handed back, or the model keeps it itself.
+
+    - Changes: a row comes in pieces, the last words one by one; or after
+      another row was read.
+    - Looks at: the outputs beside those of the whole row, and at queries,
+      keys, values and masks where they differ.
+    - Says: which output is another one, and what is wrong with positions,
+      mask, keys or values of the cache. Unusual: only two words at a time
+      give others.
     """
     given = first_words(subject)
     if given[-1].shape[1] == 1:
@@ -46,20 +50,15 @@ def cached_run(subject: Subject) -> Verdict:
     at_once = whole_output(subject, given)
     ways, reason = ways_in_pieces(subject, given, at_once)
     if not ways:
-        if is_joined_elsewhere(subject, given, reason):
-            return False, f"{OTHER_AXIS} {reason}", at_once.new_ones(1, 1)
         raise NotJudgedError(reason)
     least, way = min(ways, key=lambda pair: pair[0].max().item())
     for run in CACHE_RUNS:
         with suppress(FailedError):
-            apart = away_from(
-                at_once, subject, partial(run.outputs, way), given
-            )
+            ask = partial(run.outputs, way)
+            apart = away_from(at_once, subject, ask, given)
             if (apart > 10 * rounding_tolerance(subject)).any():
                 says = why_apart(subject, way, run, given, apart)
                 return False, says, apart, run.level
-    if forgets_padding(subject, way, given):
-        return False, FORGOTTEN, least
     says = "Read in pieces, with a cache, it gives what it gives whole."
     return True, says, least
 
@@ -84,23 +83,11 @@ def why_apart(
 ) -> str:
     """Say which output is another one in pieces, when, and why."""
     n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
-    why = run.look
-    if run.ends and not run.after:
-        ends = run.ends(given[-1])
-        why = cache_fault(subject, way, given, ends, n) or why
     says = f"Sequence 0: output {n} is another one when {run.when}"
+    ends, why = run.ends(given[-1]), run.look
+    if not run.after:
+        why = cache_fault(subject, way, given, ends, n) or why
     return f"{says}: {why}{run.more}"
-
-
-def is_joined_elsewhere(subject: Subject, given: tuple, reason: str) -> bool:
-    """Whether it goes on from a cache of one word, where one of more cannot
-    be joined with a new one, and then lacks a key."""
-    if "Sizes of tensors must match" not in reason:
-        return False
-    *rest, words = given
-    pair = *rest, words[:, :2]
-    ways = piece_runs(subject)
-    return any(cache_fault(subject, x, pair, [1, 2], 1) for x in ways)
 
 
 def whole_output(subject: Subject, given: tuple) -> Tensor:
@@ -135,15 +122,15 @@ def cuts(words: Tensor) -> list[int]:
 
 
 class CacheRun(NamedTuple):
-    """A run in pieces that have such `ends`, or as a whole, and `after` one
-    of another sequence; and a sentence on when outputs are other ones: where
-    to look, if nothing is known, and more; and how bad that is."""
+    """A run in pieces that have such `ends`, perhaps `after` one of another
+    sequence; and a sentence on when outputs are other ones: where to look, if
+    nothing is known, and more; and how bad that is."""
 
     when: str
     look: str
     more: str = ""
     level: str = BROKEN
-    ends: Callable[[Tensor], list[int]] | None = cuts
+    ends: Callable[[Tensor], list[int]] = cuts
     after: bool = False
 
     def outputs(
@@ -152,25 +139,12 @@ class CacheRun(NamedTuple):
         """Give the outputs of such a run, (1, T, ...)."""
         how = getattr(way, "keywords", {})
         told = how.get("cache") or how.get("extra")  # or it drops words
-        if self.after and how and (told or not self.ends):
+        if self.after and told:
             others = [x.flip(1) for x in given]
             way(subject, *others, ends=cuts(given[-1])[-2:])
-        if self.ends:
-            return way(subject, *given, ends=self.ends(given[-1]))
-        return row_outputs(subject, *given)
+        return way(subject, *given, ends=self.ends(given[-1]))
 
 
-AFTER_ANOTHER = CacheRun(
-    "another sequence was read before, though no cache of that was handed on",
-    "look for keys and values that the model keeps.",
-    after=True,
-)
-OTHER_AXIS = "Keys are joined along another axis than that of positions."
-FORGOTTEN = (
-    "Padding is no longer masked once a cache is there: words that follow "
-    "attend to it. The mask that a step is given is that of all keys, old and "
-    "new."
-)
 CACHE_RUNS = (
     CacheRun(
         "the words before it come from the cache",
@@ -178,8 +152,12 @@ CACHE_RUNS = (
         "the cache ends, and at the axis that keys and values are joined "
         "along.",
     ),
-    AFTER_ANOTHER,
-    AFTER_ANOTHER._replace(ends=None),
+    CacheRun(
+        "another sequence was read before, though no cache of that was handed "
+        "on",
+        "look for keys and values that the model keeps.",
+        after=True,
+    ),
     CacheRun(
         "two words at a time follow a cache, though one by one they give what "
         "they give whole",
@@ -220,9 +198,9 @@ def keeps_words(subject: Subject, way: PieceRun) -> bool:
     return False
 
 
-def row_outputs(subject: Subject, *given: Any, **known: Any) -> Tensor:
+def row_outputs(subject: Subject, *given: Any) -> Tensor:
     """Run, and give the outputs: (1, T, ...)."""
-    result = subject.answer(*given, **known)
+    result = subject.answer(*given)
     return select_output(subject.pick, result, given[-1]).clone()
 
 
@@ -242,7 +220,6 @@ def in_pieces(
     cache: str,
     extra: str,
     ends: list[int] | None = None,
-    masks: Callable[[int], dict[str, Tensor]] = lambda _: {},
 ) -> Tensor:
     """Read a piece after the other, and hand on the cache, by its name; and
     say with what is `extra` where a piece begins, or where its words are."""
@@ -251,7 +228,7 @@ def in_pieces(
     start, held, outputs = 0, None, []
     for end in ends or cuts(words):
         named: dict[str, Any] = dict.fromkeys(switches, True)
-        named |= masks(end) | ({cache: held} if cache else {})
+        named |= {cache: held} if cache else {}
         if extra:
             every = torch.arange(start, end)[None]
             named[extra] = every if PLACES.match(extra) else start
@@ -260,36 +237,6 @@ def in_pieces(
         held, start = cache_of(result, cache) if cache else None, end
         outputs.append(select_output(subject.pick, result, piece))
     return torch.cat(outputs, 1)
-
-
-def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
-    """Whether padding on the left, which a mask hides in a whole run, has
-    weight once a cache is there, though that mask is handed on."""
-    optional = optional_inputs(subject.model)
-    if way is prefix_outputs or len(given) > 1 or MASK not in optional:
-        return False
-    words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
-    mask = torch.ones(words.shape[:2], dtype=torch.long)
-    mask[:, :PAD_COUNT] = 0
-    hidden: dict[str, Any] = {MASK: mask}
-    later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
-    once = partial(row_outputs, **hidden)
-    asked = (once, 0), (later, len(cuts(words)) - 1)
-    with suppress(FailedError, NotJudgedError):
-        at_once = subject.call(partial(once, subject), (words,))
-        apart = away_from(at_once, subject, later, (words,))[:, PAD_COUNT:]
-        if (apart > 10 * rounding_tolerance(subject)).any():
-            runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
-            return [any(map(attends_to_padding, run)) for run in runs] == [
-                0,
-                1,
-            ]
-    return False
-
-
-def attends_to_padding(parts: AttentionParts) -> bool:
-    """Whether the last word gives padding on the left a weight."""
-    return bool(parts.weights[..., -1, :PAD_COUNT].max() > 1e-6)
 
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:

@@ -2,17 +2,14 @@
 not."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain, combinations
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from shapewatch.properties.attention import (
+from shapewatch.properties.attention_parts import (
     AttentionParts,
-    all_attentions,
     attention_roles,
 )
 from shapewatch.properties.finding import (
@@ -22,41 +19,28 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
+from shapewatch.properties.outputs import FailedError
+from shapewatch.properties.past import like_padding
 from shapewatch.properties.perturbation import (
     FAINT,
     baseline_output,
     depends_on,
     distance,
     evenly_spaced,
+    first,
     first_cause,
-    gives_one_row,
     judged_by_position,
     reach,
     rounding_tolerance,
     sampled_text,
     with_noise_added,
 )
-from shapewatch.properties.positions import (
-    attended_rows,
-    masks_hide_neighbours,
-    misplaced_rows,
-    swappable_neighbours,
-    table_with_zeros,
-)
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    once,
-    with_model,
-)
-from shapewatch.properties.versions import TrainingModel, in_double
+from shapewatch.properties.subject import NotJudgedError, Subject, with_model
+from shapewatch.properties.versions import TrainingModel
 from shapewatch.tracing.record.tensors import tensors
 
 OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
 REFUSED_LENGTHS = "Shorter inputs are refused."
-NO_MIXING = "No position depends on another one, and there is no attention."
-MEANT_SO = "Some models are meant so."
 SOURCE, TARGET = (True, False), (False, True)
 CROSS = [TARGET, SOURCE, SOURCE]
 ROLES_HINT = (
@@ -66,171 +50,18 @@ ROLES_HINT = (
 
 
 @check
-@whatever_weights
-def past(subject: Subject) -> Verdict:
-    """See whether each position depends on itself and on the one before it,
-    and whether attention finds the values of both.
-
-    Outputs are asked by pushes. Within an attention, words become others, one
-    after the other: it is seen which queries, keys and values move, and which
-    of these values have a weight for which of these queries.
-    """
-    judged_by_position(subject)
-    if subject.inputs[-1].shape[1] == 1:
-        raise NotJudgedError("There is one position only: nobody is before.")
-    if not mixes(subject):
-        raise NotJudgedError(NO_MIXING)
-    each = (attended_rows(subject, n) for n in range(subject.last + 1))
-    attended, moves = [*chain(*each)], reach(subject, subject.last)
-    if says := next(filter(None, map(misplaced_rows, attended)), ""):
-        return False, says, moves[0]
-    for back in 0, 1:
-        if (unmoved := unmoved_places(subject, back)).any():
-            return unmoved_position(subject, unmoved, back)
-    if path := next((x.path for x in attended if x.hides_itself()), ""):
-        says = f"In {path}, no position attends to itself: the mask hides it, "
-        says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
-        return False, says, moves[0], UNUSUAL
-    says = "Each position depends on itself, and on the one before it."
-    return True, says + sampled_text(subject, subject.last), moves[0]
-
-
-def unmoved_places(subject: Subject, back: int) -> Tensor:
-    """Which positions move no output so far behind them: (B, T - back)."""
-    real = subject.real[-1]
-    wrong = reach(subject, subject.last).diagonal(-back, 1, 2) == 0
-    wrong &= real[:, back:] & real[:, : wrong.shape[1]]
-    if not wrong.any():
-        return wrong
-    exact = most_exact(subject)  # sharp weights leave next to nothing of some
-    moves = reach(exact, subject.last, 0.0)
-    return wrong & (moves.diagonal(-back, 1, 2) == 0)
-
-
-@once
-def most_exact(subject: Subject) -> Subject:
-    """Ask the same in double precision, if it runs so."""
-    with suppress(NotJudgedError, FailedError):
-        double = in_double(subject)
-        baseline_output(double)
-        return double
-    return subject
-
-
-def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
-    """Say which position does not depend on the one so far back."""
-    b, s = first(wrong)
-    ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
-    if hint := like_padding(ids[:, : wrong.shape[1]], wrong):
-        return False, f"Sequence {b}: position {s} {hint}", moves, UNUSUAL
-    some = bool((moves[s + back, : s + back] > 0).any())
-    whom = f"position {s}" if some else "any position before it"
-    says = f"Sequence {b}: position {s + back} does not depend on "
-    says += whom if back else "itself"
-    if back and masks_hide_neighbours(attended_rows(subject, subject.last)):
-        return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
-    says += ". Look at the mask, and whether attention runs over positions."
-    return False, says, moves
-
-
-def like_padding(ids: Tensor, there: Tensor) -> str:
-    """Say that just one id stands at some positions (B, T); or ""."""
-    word = ids[there].flatten()[0].item()
-    if ids.is_floating_point() or not (ids == word).equal(there):
-        return ""
-    return (
-        f"has no effect, nor has any other word of the id {word}, and all "
-        f"others have. If it is padding, give pad={word}; if not, look at the "
-        "mask."
-    )
-
-
-@check
-@whatever_weights
-def order_sensitivity(subject: Subject) -> Verdict:
-    """See whether words that change places are noticed elsewhere."""
-    judged = {}
-    for which, p, q, moves in exchanges(subject):
-        side = subject.side(which)
-        if moves.any():
-            judged[side] = moves
-        elif not mixes(subject):
-            raise NotJudgedError(NO_MIXING)
-        if has_no_positions(subject, side):
-            continue
-        if moves.any() and (wrong := swappable_neighbours(subject, which)):
-            return False, wrong[0], moves, wrong[1]
-        if not moves.any():
-            says = (
-                f"When {side} positions {p} and {q} change places, no other "
-                "output moves. Look at the positions: are they added, and "
-                "does each have its own?"
-            )
-            return False, says, moves
-    if says := table_with_zeros(subject.model):
-        return False, says, torch.zeros(1, 1), UNUSUAL
-    if not judged:
-        raise NotJudgedError("No positions are asked for, or no words differ.")
-    says = " and the ".join(judged)
-    says = f"The outputs depend on the order of the {says}."
-    return True, says, next(iter(judged.values()))
-
-
-def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
-    """Let two words of an input, before its last, change places: which it is,
-    their positions, how far other outputs of the first row move (1, T)."""
-    for which, x in enumerate(subject.inputs):
-        real = subject.real[which][0].nonzero()[:-1, 0].tolist()
-        pairs = combinations(real, 2)
-        unlike = [(p, q) for p, q in pairs if not x[0, p].equal(x[0, q])]
-        for p, q in unlike[:1]:
-            inputs = [x.clone() for x in subject.inputs]
-            inputs[which][:, [p, q]] = x[:, [q, p]]
-            start = (q + 1) * (which == subject.last)
-            moves = distance(subject, subject.run(*inputs))[:1]
-            if moves[:, start:].max() < rounding_tolerance(subject):
-                exact = most_exact(subject)  # small weights hardly rotate
-                given = [x.to(y.dtype) for x, y in zip(inputs, exact.inputs)]
-                moves = distance(exact, exact.run(*given), FAINT / 100)[:1]
-            moves[:, :start] = 0
-            yield which, p, q, moves
-
-
-def mixes(subject: Subject) -> bool:
-    """Whether there is attention, or outputs depend on other positions."""
-    if all_attentions(subject):
-        return True
-    if gives_one_row(subject):  # such as a mean of words
-        return False
-    *moves, last = (reach(subject, n) for n in range(subject.last + 1))
-    moves.append(last * (1 - torch.eye(last.shape[1])))
-    return any(bool((x > 0).any()) for x in moves)
-
-
-def has_no_positions(subject: Subject, side: str) -> bool:
-    """Whether no positions are asked for on a side: the model's config says
-    so, or it reads features, as of a picture, which know their own."""
-    config = getattr(subject.model, "config", None)
-    names = ("src_positions",) * (side == "source") + ("positions",)
-    given = [getattr(config, name, None) for name in names]
-    features = side == "source" and subject.inputs[0].is_floating_point()
-    return features or next(filter(None, given), "") == "none"
-
-
-def first(wrong: Tensor) -> list[int]:
-    """Give the first place at which something is True."""
-    return wrong.nonzero()[0].tolist()
-
-
-@check
 def causality(subject: Subject) -> Verdict:
     """See whether a position depends on later ones: it must not.
 
-    It is asked in four ways: later vectors are pushed; later ids become
-    others; the input ends earlier; and, in training, with the same random
-    numbers, the first two at once.
+    It is trained to predict the next word; if it can read it, it learns to
+    copy. Vaswani et al. (2017), section 3.2.3.
 
-    Vaswani et al. (2017), section 3.2.3.
+    - Changes: later vectors, by noise; later ids, which become others; the
+      end of the input, which comes earlier; and in training, with the same
+      random numbers, the first two at once.
+    - Looks at: the outputs of the positions before.
+    - Says: which position moves with which later one, in which of these runs,
+      and in which module first.
     """
     if not subject.causal:
         raise NotJudgedError(FUTURE)
@@ -247,9 +78,9 @@ def causality(subject: Subject) -> Verdict:
         future = moves.triu(1) * subject.real[-1][:, :, None] > 0
         if future.any():
             b, t, s = first(future)
-            which, place = subject.last, ""
+            place = ""
             if "{place}" in says:
-                place = first_cause(subject, which, b, s, [*range(s)])
+                place = first_cause(subject, subject.last, b, s, [*range(s)])
             return False, says.format(b=b, t=t, s=s, place=place), moves[b]
         matrices.append(moves[0])
     if not matrices:
@@ -263,10 +94,10 @@ def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from one on change: (B, T, T)."""
     every = range(1, subject.inputs[-1].shape[1])
     some = evenly_spaced(every, max(2, subject.positions // 2))
-    columns = {
-        s: distance(subject, subject.run(*with_others(subject, s)))
-        for s in some
-    }
+    columns = dict[int, Tensor]()
+    for s in some:
+        after = subject.run(*with_others(subject, s))
+        columns[s] = distance(subject, after)
     return as_columns(subject, columns)
 
 
@@ -276,17 +107,15 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     before = baseline_output(subject)
     if not subject.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
+    allowed = rounding_tolerance(subject)
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // 8]:
         with suppress(FailedError):
-            after = subject.call(
-                subject.outputs_of, part_of(subject, last, slice(n))
-            )
+            shorter = part_of(subject, last, slice(n))
+            after = subject.call(subject.outputs_of, shorter)
             if after.shape[:2] == before[:, :n].shape[:2]:
                 joined = torch.cat([after, before[:, n:]], 1)
-                columns[n] = distance(
-                    subject, joined, rounding_tolerance(subject)
-                )
+                columns[n] = distance(subject, joined, allowed)
     if odd and not columns:
         raise NotJudgedError(REFUSED_LENGTHS)
     return as_columns(subject, columns)
@@ -298,8 +127,7 @@ def in_training(subject: Subject) -> Tensor:
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
     last, columns = subject.last, dict[int, Tensor]()
-    model: Any = subject.model
-    trained = with_model(subject, TrainingModel(model))
+    trained = with_model(subject, TrainingModel(subject.model))
     before = baseline_output(trained, last)
     if before.equal(baseline_output(subject, last)):  # it is the same function
         return as_columns(subject, columns)
@@ -328,47 +156,6 @@ def with_others(subject: Subject, s: int) -> list[Tensor]:
     nth = torch.searchsorted(words, ids.contiguous())
     others = words[(nth + 1) % len(words)]
     return [*rest, torch.where(later, others, ids)]
-
-
-def owner_of(subject: Subject, i: int) -> int | None:
-    """Say to which sequence something (B, T) belongs, or is; or None."""
-    x = subject.given[i]
-    if i in subject.places:
-        return subject.places.index(i)
-    if not isinstance(x, Tensor) or x.ndim != 2:
-        return None
-    every = enumerate(subject.inputs)
-    alike = [which for which, y in every if y.shape[:2] == x.shape]
-    last = bool(OF_TARGET.match(subject.names[i]))
-    return alike[-last] if alike else None
-
-
-def part_of(
-    subject: Subject, which: int, part: slice, b: int | None = None
-) -> tuple:
-    """Give a part of a sequence, and of what lies along it; and one row of
-    all, if it is said. FailedError where it cannot be known how."""
-    rows, length = subject.inputs[which].shape[:2]
-    lengths = [rows, *(x.shape[1] for x in subject.inputs)]
-    unclear = b is not None and lengths.count(length) > 1
-    every, cut = slice(None), []
-    row = every if b is None else slice(b, b + 1)
-    for i, x in enumerate(subject.given):
-        if not isinstance(x, Tensor):
-            if tensors(x):
-                raise FailedError("Tensors lie in a list.")
-        elif (of := owner_of(subject, i)) is not None:
-            x = x[row, part if of == which else every].contiguous()
-        else:
-            along = [size == length for size in x.shape]
-            if any(along) and unclear:
-                raise FailedError("Axes have the same size.")
-            index = [part if here else every for here in along]
-            if along and len(x) == rows != length:
-                index[0] = row
-            x = x[tuple(index)].contiguous()
-        cut.append(x)
-    return tuple(cut)
 
 
 def as_columns(subject: Subject, columns: dict[int, Tensor]) -> Tensor:
@@ -412,7 +199,14 @@ def source_coverage(subject: Subject) -> Verdict:
     gives a weight to each real source position, in some head of each
     cross-attention.
 
-    A source may also be read otherwise, as by one attention over both.
+    The memory's mask hides padding alone. A source may also be read in
+    another way, as by one attention over both.
+
+    - Changes: the source, by noise, and the target.
+    - Looks at: the weights of each cross-attention, which outputs move with
+      the source, and of which of the two queries, keys and values are.
+    - Says: which position has no weight for which, and whether the roles are
+      reversed. Unusual: one id of the source never has a weight.
     """
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
@@ -455,3 +249,44 @@ def missed_source(subject: Subject, parts: AttentionParts) -> Verdict | None:
     says += f"target position {t} gives no weight to source position {s}. "
     says += "Look at the memory's mask: it hides padding, and nothing else."
     return False, says, weights[b]
+
+
+def owner_of(subject: Subject, i: int) -> int | None:
+    """Say to which sequence something (B, T) belongs, or is; or None."""
+    x = subject.given[i]
+    if i in subject.places:
+        return subject.places.index(i)
+    if not isinstance(x, Tensor) or x.ndim != 2:
+        return None
+    every = enumerate(subject.inputs)
+    alike = [which for which, y in every if y.shape[:2] == x.shape]
+    last = bool(OF_TARGET.match(subject.names[i]))
+    return alike[-last] if alike else None
+
+
+def part_of(
+    subject: Subject, which: int, part: slice, b: int | None = None
+) -> tuple:
+    """Give a part of a sequence, and of what lies along it; and one row of
+    all, if it is said. FailedError where it cannot be known how."""
+    rows, length = subject.inputs[which].shape[:2]
+    lengths = [rows, *(x.shape[1] for x in subject.inputs)]
+    unclear = b is not None and lengths.count(length) > 1
+    every, cut = slice(None), []
+    row = every if b is None else slice(b, b + 1)
+    for i, x in enumerate(subject.given):
+        if not isinstance(x, Tensor):
+            if tensors(x):
+                raise FailedError("Tensors lie in a list.")
+        elif (of := owner_of(subject, i)) is not None:
+            x = x[row, part if of == which else every].contiguous()
+        else:
+            along = [size == length for size in x.shape]
+            if any(along) and unclear:
+                raise FailedError("Axes have the same size.")
+            index = [part if here else every for here in along]
+            if along and len(x) == rows != length:
+                index[0] = row
+            x = x[tuple(index)].contiguous()
+        cut.append(x)
+    return tuple(cut)

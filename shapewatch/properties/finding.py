@@ -12,13 +12,8 @@ from typing import Any, NoReturn
 
 from torch import Tensor
 
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    error_line,
-    subject_of,
-)
+from shapewatch.properties.outputs import FailedError, error_line
+from shapewatch.properties.subject import NotJudgedError, Subject, subject_of
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.markup import html_table
 from shapewatch.tracing.tables import text_line
@@ -161,9 +156,7 @@ class FailedReport(Report):
 
     def shown(self) -> list[Finding]:
         """List one."""
-        return [
-            replace(finding, name="model") for finding in self.findings[:1]
-        ]
+        return [replace(x, name="model") for x in self.findings[:1]]
 
 
 def of_level(report: Report, level: str) -> Report:

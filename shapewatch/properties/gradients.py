@@ -3,16 +3,15 @@
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from shapewatch.properties.outputs import FailedError, find_output
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
-    find_output,
     once,
     with_model,
 )
@@ -20,27 +19,13 @@ from shapewatch.properties.versions import TrainingModel
 from shapewatch.tracing.record.tensors import tensors
 
 
-class GradientSize(NamedTuple):
-    """What is kept of a gradient: its largest number; and of a matrix, which
-    rows have any."""
-
-    largest: float
-    live_rows: Any
-
-
-def size_of(gradient: Tensor) -> GradientSize:
-    """Measure a gradient."""
-    rows = gradient.any(1) if gradient.ndim == 2 else None
-    if not gradient.numel():
-        return GradientSize(0.0, rows)
-    if gradient.is_complex() or gradient.is_sparse:
-        return GradientSize(gradient.abs().max().item(), rows)
-    least, most = gradient.aminmax()
-    return GradientSize(max(-least.item(), most.item()), rows)
+def largest_number(gradient: Tensor) -> float:
+    """Measure a gradient by its largest number; 0 where it has none."""
+    return gradient.abs().max().item() if gradient.numel() else 0.0
 
 
 @once
-def parameter_gradients(subject: Subject) -> dict[Tensor, GradientSize]:
+def parameter_gradients(subject: Subject) -> dict[Tensor, float]:
     """Find what the outputs depend on and could learn. What writes in place
     may have a gradient in training only."""
     try:
@@ -56,22 +41,19 @@ def parameter_gradients(subject: Subject) -> dict[Tensor, GradientSize]:
         return subject.call(ask, subject.given)
 
 
-def output_gradients(
-    model: Callable, *inputs: Tensor, change: Callable = list
-) -> dict[Tensor, GradientSize]:
-    """Draw gradients of random sums of all that a model gives; with a change
-    first, to the outputs. Each is measured as soon as it is there, and let
-    go: all at once they are as large as the model."""
+def output_gradients(model: Callable, *inputs: Tensor) -> dict[Tensor, float]:
+    """Draw gradients of random sums of all that a model gives. Each is
+    measured as soon as it is there, and let go: all at once they are as large
+    as the model."""
     with torch.enable_grad():
         result = model(*inputs)
     outputs = [x for x in outer_tensors(result) if x.grad_fn is not None]
-    change(outputs)
-    learning, sizes = leaves(outputs), dict[Tensor, GradientSize]()
+    learning, sizes = leaves(outputs), dict[Tensor, float]()
     if not learning:
         return {}
 
     def measure(x: Tensor, gradient: Tensor) -> Tensor | None:
-        sizes[x] = size_of(gradient)
+        sizes[x] = largest_number(gradient)
         plain = gradient.layout is torch.strided and not gradient.is_nested
         nothing = gradient.new_zeros(())
         return nothing.expand_as(gradient) if plain else None
@@ -95,12 +77,6 @@ def outer_tensors(result: Any) -> list[Tensor]:
 
 def leaves(outputs: list[Tensor]) -> list[Tensor]:
     """Find the tensors that a gradient of the outputs flows into."""
-    nodes = graph_nodes(outputs)
-    return [node.variable for node in nodes if hasattr(node, "variable")]
-
-
-def graph_nodes(outputs: list[Tensor]) -> list[Any]:
-    """List the steps back from the outputs, each once."""
     nodes: dict[Any, None] = {}
     ahead: list[Any] = [x.grad_fn for x in outputs]
     while ahead:
@@ -108,19 +84,4 @@ def graph_nodes(outputs: list[Tensor]) -> list[Any]:
         if node is not None and node not in nodes:
             nodes[node] = None
             ahead += [earlier for earlier, _ in node.next_functions]
-    return [*nodes]
-
-
-def own_backward(subject: Subject, *given: Any) -> str:
-    """Name an autograd.Function that a model calls, whose backward is its
-    author's; or ""."""
-    with torch.enable_grad():
-        results = tensors(subject.answer(*given))
-    for node in graph_nodes(results):
-        kind = getattr(node, "_forward_cls", None)
-        if kind and not kind.__module__.startswith("torch."):
-            return (
-                f"{kind.__name__} has a backward of its own, so that may be "
-                "meant; if not, compare it with its forward."
-            )
-    return ""
+    return [node.variable for node in nodes if hasattr(node, "variable")]

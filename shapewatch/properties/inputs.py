@@ -38,9 +38,7 @@ def own_ids(
     """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
     config = getattr(model, "config", None)
     model_pad = getattr(config, "pad", getattr(model, "pad", None))
-    if pad is None and isinstance(
-        model_pad, int
-    ):  # and no module of that name
+    if pad is None and isinstance(model_pad, int):  # and no module
         pad = model_pad
     if unknown is None and hasattr(config, "pad"):
         unknown = UNK if pad != UNK else PAD
@@ -170,9 +168,7 @@ def parameter_names(model: Callable, count: int) -> list[str]:
     """Name what a model's inputs are handed to; "" where nobody says."""
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     asked = parameters_of(model) or {}
-    names = [
-        name for name, parameter in asked.items() if parameter.kind in kinds
-    ]
+    names = [name for name, x in asked.items() if x.kind in kinds]
     return (names + [""] * count)[:count]
 
 

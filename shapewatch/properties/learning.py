@@ -12,26 +12,24 @@ from torch import Tensor, nn
 
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.gradients import (
-    GradientSize,
-    graph_nodes,
     output_gradients,
-    own_backward,
     parameter_gradients,
 )
 from shapewatch.properties.inputs import optional_inputs
+from shapewatch.properties.order import POSITION_NAMES
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
     module_calls,
     watch_modules,
 )
-from shapewatch.properties.positions import POSITION_NAMES
 from shapewatch.properties.structure import blocks, is_norm
-from shapewatch.properties.subject import FailedError, NotJudgedError, Subject
+from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.record.shared import following
+from shapewatch.tracing.record.tensors import tensors
 
-PICKS = "SliceBackward", "SelectBackward", "Split"  # and SplitWithSizes
 SEEDS = 3  # how many random weights are tried
 
 
@@ -42,10 +40,9 @@ def others_alive(subject: Subject) -> set[str]:
     return {name for pair in pairs for name in names_alive(*pair)}
 
 
-def names_alive(model: nn.Module, sizes: dict[Tensor, GradientSize]) -> set:
+def names_alive(model: nn.Module, sizes: dict[Tensor, float]) -> set[str]:
     """Name the parameters whose gradient is not 0."""
-    named = model.named_parameters()
-    return {name for name, p in named if p in sizes and sizes[p].largest}
+    return {name for name, p in model.named_parameters() if sizes.get(p)}
 
 
 def more_alive(subject: Subject) -> set[str]:
@@ -101,9 +98,9 @@ class More:
         return call(part, *args, **{**more, **kwargs})
 
 
-def live_names(subject: Subject, change: Callable = list) -> set[str]:
+def live_names(subject: Subject) -> set[str]:
     """Name the parameters that get a gradient; none, where it fails."""
-    ask = partial(output_gradients, subject.answer, change=change)
+    ask = partial(output_gradients, subject.answer)
     try:
         return names_alive(subject.model, subject.call(ask, subject.given))
     except FailedError:
@@ -111,36 +108,15 @@ def live_names(subject: Subject, change: Callable = list) -> set[str]:
 
 
 def partly_alive(subject: Subject) -> set[str]:
-    """Name the parameters that would get a gradient if all positions were
-    read, of a model that reads some, as others like them do."""
+    """Name the parameters of a model without a row for each position that get
+    a gradient in some block: it may read some positions only."""
     with suppress(NotJudgedError):
         judged_by_position(subject)
         baseline_output(subject)
         return set()
-    # The output has no row for each position.
-    opened = live_names(subject, open_picks)
-    like = {name_in_any_block(name) for name in live_names(subject)}
-    return {name for name in opened if name_in_any_block(name) in like}
-
-
-def open_picks(outputs: list[Tensor]) -> None:
-    """Let a gradient flow into all positions where some were picked."""
-    for node in graph_nodes(outputs):
-        if picks_positions(node):
-            node.register_hook(everywhere)
-
-
-def picks_positions(node: Any) -> bool:
-    """Whether a step gave some of what stood along axis 1."""
-    name, listed = node.name(), [*getattr(node, "_saved_indices", [])]
-    if name.startswith("IndexBackward"):
-        return len(listed) > 1 and listed[1] is not None
-    return name.startswith(PICKS) and node._saved_dim == 1
-
-
-def everywhere(given: tuple, _: tuple) -> tuple:
-    """Draw a gradient for all that was there to pick from."""
-    return tuple(x if x is None else torch.randn_like(x) for x in given)
+    alive = {name_in_any_block(name) for name in live_names(subject)}
+    every = (name for name, _ in subject.model.named_parameters())
+    return {name for name in every if name_in_any_block(name) in alive}
 
 
 def name_in_any_block(name: str) -> str:
@@ -153,13 +129,6 @@ EXCEPTIONS = {
     more_alive: "They do where another input is given, which is optional.",
     partly_alive: "Only some positions are read, and these do without them.",
 }
-
-
-def learnt_as_one(subject: Subject) -> str:
-    """Say what learns as one, or which part of a matrix learns nothing; or
-    ""."""
-    model = subject.model
-    return shared_module(model) or equal_rows(model) or dead_part(subject)
 
 
 def shared_module(model: nn.Module) -> str:
@@ -176,104 +145,34 @@ def shared_module(model: nn.Module) -> str:
     return ""
 
 
-def equal_rows(model: nn.Module) -> str:
-    """Say which matrix is of one number, or has two rows alike; or ""."""
-    for path, part in model.named_modules():
-        weight = getattr(part, "weight", None)
-        layer = isinstance(part, (nn.Linear, nn.Embedding))
-        if not layer or not isinstance(weight, Tensor) or weight.ndim != 2:
-            continue
-        weight, says = weight.detach(), ""
-        first = weight.flatten()[:1]
-        if min(weight.shape) > 1 and first != 0 and (weight == first).all():
-            says = f"All numbers of {path}.weight are the same: what it makes "
-            says += "learns as"
-        elif isinstance(part, nn.Linear) and (rows := twin_rows(weight)):
-            says = f"Rows {rows[0]} and {rows[1]} of {path}.weight are the "
-            says += "same: what they make learns as"
-        if says:
-            return f"{says} one. Draw them at random."
+def even_matrix(model: nn.Module) -> str:
+    """Say which matrix is of one number; or ""."""
+    for name, weight in model.named_parameters():
+        if weight.ndim == 2 and min(weight.shape) > 1:
+            first = weight.detach().flatten()[0]
+            if first != 0 and bool((weight == first).all()):
+                says = f"All numbers of {name} are the same: what it makes "
+                return f"{says}learns as one. Draw them at random."
     return ""
 
 
-def twin_rows(weight: Tensor) -> list[int]:
-    """Find two rows alike, of those that are not of one number; or none."""
-    rows = (weight != weight[:, :1]).any(1).nonzero()[:, 0]
-    factors = torch.linspace(1, 2, weight.shape[1]).to(weight)
-    sums = (weight[rows] * factors).sum(1)  # quicker than by rows
-    _, kinds, counts = sums.unique(return_inverse=True, return_counts=True)
-    again = rows[counts[kinds] > 1].tolist()
-    twins = [n for n in again if weight[n].equal(weight[again[0]])]
-    return twins[:2] if len(twins) > 1 else []
-
-
-def dead_part(subject: Subject) -> str:
-    """Say which part of a matrix gets no gradient, whatever the weights; or
-    ""."""
-    dead = dead_parts(subject)
-    for seed in range(2 if dead else 0):
-        dead &= dead_parts(with_random_weights(subject, seed))
-    for name, part, count in sorted(dead)[:1]:
-        return (
-            f"Part {part} of {count} of what {name} makes gets no gradient, "
-            "and the others do. Is it read anywhere?"
-        )
-    return ""
-
-
-def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
-    """Find matrices of which one of a few parts has no gradient, and all
-    rows of the others have: the name, which part it is, and of how many."""
-    dead, sizes = set(), parameter_gradients(subject)
-    for path, layer in subject.model.named_modules():
-        if not isinstance(layer, nn.Linear) or layer.weight not in sizes:
-            continue
-        rows = sizes[layer.weight].live_rows
-        for count in (2, 3, 4):
-            if len(rows) % count or len(rows) < 4 * count:
-                continue
-            parts = rows.view(count, -1)
-            silent = (~parts.any(1)).nonzero()[:, 0].tolist()
-            if parts.all(1).sum() + len(silent) == count:
-                dead |= {(f"{path}.weight", part, count) for part in silent}
-    return dead
-
-
-def wrong_lookup(subject: Subject) -> str:
-    """Say which word is looked up in a row of an embedding that never learns,
-    or in that of another word, though most are not; or ""."""
+def unlearnt_word(subject: Subject) -> str:
+    """Say which word has a row of an embedding that never learns; or ""."""
     lookups: list[tuple[str, Any, Tensor]] = []
 
     def note(path: str, part: nn.Module, given: tuple, *_: Any) -> None:
-        ids = given[0] if given else None
-        if isinstance(part, nn.Embedding) and isinstance(ids, Tensor):
-            lookups.append((path, part, ids))
+        if isinstance(part, nn.Embedding) and part.padding_idx is not None:
+            lookups.extend((path, part, x) for x in tensors(given))
 
     with watch_modules(subject.model, note):
         subject.run()
-    sides = zip(subject.inputs, subject.real)
-    for (words, real), (path, table, ids) in product(sides, lookups):
-        if ids.shape == words.shape and (ids == words).float().mean() >= 0.5:
-            pairs = zip(words[real].tolist(), ids[real].tolist())
-            if says := wrong_row(subject, [*pairs], path, table):
-                return says
-    return ""
-
-
-def wrong_row(
-    subject: Subject, pairs: list, path: str, table: nn.Embedding
-) -> str:
-    """Say of pairs of words and rows which row is not that of its word."""
-    (pad, unknown), words_of_rows = subject.ids, dict[int, int]()
-    for word, row in pairs:
-        if word == row == table.padding_idx != pad:
+    for words, (path, table, ids) in product(subject.inputs, lookups):
+        row = table.padding_idx
+        alike = ids.shape == words.shape and (ids == words).float().mean()
+        if alike >= 0.5 and row != subject.ids[0] and (words == row).any():
             says = f"Word {row} is one whose row of {path} never learns: "
             says += f"padding_idx={row}. If it is padding, give "
             return f"{says}pad={row}; if not, leave padding_idx out."
-        other = words_of_rows.setdefault(row, word)
-        if other != word and len(table.weight) > word and row != unknown:
-            says = f"Words {other} and {word} are both looked up in one "
-            return f"{says}row of {path}: look at what is done to ids."
     return ""
 
 
@@ -283,13 +182,23 @@ POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 @check
 def live_parameters(subject: Subject) -> Verdict:
     """See whether every parameter has a gradient, all that has one is among
-    the parameters, and each word that is given has a row that learns."""
+    the parameters, and each word that is given has a row that learns.
+
+    A layer that is not called, or that no optimizer sees, changes no shape.
+
+    - Changes: nothing; but for parameters without a gradient, the weights,
+      which are drawn anew, and one more input, where the model takes one.
+    - Looks at: gradients of a random sum of all outputs.
+    - Says: which parameters get none, and how many tensors learn that are no
+      parameters. Unusual: they would get one elsewhere or are set aside; two
+      parts learn as one, or some parameters cannot learn.
+    """
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
     named = [(p, name) for name, p in model.named_parameters() if p.numel()]
     learns = {p: name for p, name in named if p.requires_grad}
-    reached = {x: g.largest for x, g in parameter_gradients(subject).items()}
+    reached = parameter_gradients(subject)
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
     dead = [name for p, name in learns.items() if not reached.get(p)]
@@ -304,7 +213,8 @@ def live_parameters(subject: Subject) -> Verdict:
         says = f"{len(dead)} of {len(learns)} parameters get no gradient"
         name, why, level = why_dead(subject, dead)
         return False, f"{says}, such as {name}. {why}", sizes, level
-    if says := wrong_lookup(subject) or learnt_as_one(subject):
+    alike = shared_module(model) or even_matrix(model)
+    if says := unlearnt_word(subject) or alike:
         return False, says, sizes, UNUSUAL
     return whether_frozen(model, learns, sizes)
 
@@ -334,8 +244,6 @@ def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
         dead = [name for name in dead if name not in alive]
     if not dead or set_aside(subject, dead):
         return first_name, why, UNUSUAL
-    if written := subject.call(partial(own_backward, subject), subject.given):
-        return first_name, written, UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."

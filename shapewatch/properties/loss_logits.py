@@ -12,13 +12,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.inputs import is_id
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import LOOKUPS, watch_modules
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    once,
-)
+from shapewatch.properties.subject import NotJudgedError, Subject, once
 from shapewatch.tracing.record.tensors import tensors
 
 READS = LOOKUPS | {"one_hot", "index_select"}
@@ -28,7 +24,6 @@ NO_LOSS = "There is no loss: give loss=."
 LOSS_FAILS = "The loss fails, or is no tensor of one number: see `next_word`."
 NO_WORDS = "The last input is no ids: it has no words to ask for."
 UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `next_word`."
-SUM_TOLERANCE = 0.01  # how far sums of what are probabilities may be from 1
 
 
 class LogitSite(NamedTuple):
@@ -40,16 +35,6 @@ class LogitSite(NamedTuple):
     logits: Tensor
     read: Tensor
     rows: Tensor
-
-    def sorted(self, x: Tensor) -> Tensor:
-        """Sort what is shaped as the logits by rows: -> (B, T, V)."""
-        return x.reshape(-1, x.shape[-1])[self.rows.to(x.device)]
-
-    def laid(self, x: Tensor) -> Tensor:
-        """Lay (B, T, V) out as the logits are."""
-        flat = torch.empty_like(x.flatten(0, 1))
-        flat[self.rows.flatten()] = x.flatten(0, 1)
-        return flat.reshape(self.logits.shape).to(self.logits)
 
 
 class LogitSwap(TorchFunctionMode):
@@ -246,10 +231,9 @@ def likeness(ids: Tensor, target: Tensor) -> float:
 
 def is_rows(x: Any) -> bool:
     """Whether something may be logits: (B, T, V) or (B T, V)."""
-    decimals = isinstance(x, Tensor) and x.is_floating_point()
-    return (
-        decimals and not x.is_nested and x.ndim in (2, 3) and x.shape[-1] > 2
-    )
+    if not isinstance(x, Tensor) or x.is_nested or not x.is_floating_point():
+        return False
+    return x.ndim in (2, 3) and x.shape[-1] > 2
 
 
 def is_ids(x: Tensor) -> bool:
@@ -315,7 +299,8 @@ def in_best_order(site: LogitSite, gradient: Tensor) -> WantedWords:
 
 def wanted_at(site: LogitSite, gradient: Tensor) -> WantedWords:
     """Read which logits have another gradient than most."""
-    gradient = site.sorted(gradient).float().cpu().nan_to_num()
+    rows = gradient.float().cpu().nan_to_num().flatten(0, -2)
+    gradient = rows[site.rows]  # (B, T, V)
     apart = gradient - gradient.median(-1, keepdim=True).values
     first, second = apart.abs().topk(2).values.unbind(-1)
     words = apart.abs().argmax(-1)
@@ -366,25 +351,7 @@ def share_at(
 
 def uniform(site: LogitSite) -> Tensor:
     """Make logits for which all words are equally likely."""
-    size = site.logits.shape[-1]
-    return as_spoken(site, torch.full_like(site.logits, -math.log(size)))
-
-
-def as_spoken(site: LogitSite, x: Tensor) -> Tensor:
-    """Say log-probabilities as the model does: some give probabilities."""
-    rows = site.logits.float()
-    rows = rows[(rows < torch.inf).all(-1)]
-    sums_to_one = ((rows.sum(-1) - 1).abs() < SUM_TOLERANCE).all()
-    shares = len(rows) and sums_to_one and (rows >= 0).all()
-    return x.exp() if shares else x
-
-
-def as_logits(
-    wanted: list[WantedWords], rows: list[Tensor]
-) -> dict[int, Tensor]:
-    """Lay log-probabilities (B, T, V) out as the model's logits are."""
-    pairs = [(asked.site, x) for asked, x in zip(wanted, rows)]
-    return {x.at: as_spoken(x, x.laid(y)) for x, y in pairs}
+    return torch.full_like(site.logits, -math.log(site.logits.shape[-1]))
 
 
 def depends_on_logits(subject: Subject) -> bool:

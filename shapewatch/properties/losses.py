@@ -11,7 +11,6 @@ from shapewatch.properties.inputs import is_id
 from shapewatch.properties.loss_logits import (
     LossRun,
     WantedWords,
-    as_logits,
     depends_on_logits,
     ids_at,
     labels,
@@ -24,9 +23,9 @@ from shapewatch.properties.loss_logits import (
     uniform,
     wanted_words,
 )
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.padding import no_padding
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     with_sequences,
@@ -36,10 +35,6 @@ ALIKE = "All words are alike: give rows of different words."
 NEITHER = "It asks for words that are not near by in the rows that were read."
 SHIFT_HINT = "Compare logits[:, :-1] with ids[:, 1:]."
 RIGHT = "The loss asks each position for the word that comes next."
-EVEN = (
-    "The loss rises when the right words get likelier than 60%. Is 1 minus "
-    "the smoothing given as label_smoothing?"
-)
 OTHER_ORDER_HINT = (
     "The loss asks for the words of other positions: logits and labels are "
     "flattened in another order. Both are (B, T): look for a transpose, or a "
@@ -60,8 +55,6 @@ OFFSETS = {
     2: "next word but one. The labels are shifted twice: some models shift "
     "them by themselves",
     -1: "word before. The labels are shifted the wrong way",
-    -2: "word before the last. The labels are shifted the wrong way",
-    3: "third word from there. The labels are shifted too far",
 }
 
 
@@ -69,7 +62,14 @@ OFFSETS = {
 def next_word(subject: Subject) -> Verdict:
     """See whether the loss asks each position for the word that comes next,
     and not for the one that it has read; and whether it is one number whose
-    gradient reaches the logits: otherwise nothing is learnt."""
+    gradient reaches the logits: otherwise nothing is learnt.
+
+    - Changes: the logits, while the loss runs: all words are equally likely.
+    - Looks at: the gradient at the logits, which is largest at the word that
+      the loss asks for.
+    - Says: which words it asks for instead, and why nothing is learnt.
+      Unusual: some positions are asked for other words.
+    """
     nothing = torch.zeros(1, 1)
     try:
         run = loss_run(subject)
@@ -85,7 +85,7 @@ def next_word(subject: Subject) -> Verdict:
     if not wanted:
         return False, why_unlearnt(subject, run), nothing
     if not subject.causal:
-        return of_hidden_words(wanted)
+        raise NotJudgedError(FUTURE)
     return of_next_words(subject, wanted)
 
 
@@ -102,8 +102,6 @@ def of_next_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
     if offset == 1:
         if wrong := sign_error(wanted) or wrapped_targets(subject, wanted):
             return False, wrong, pulls
-        if too_even(subject, wanted):
-            return False, EVEN, pulls, UNUSUAL
         return True, RIGHT, pulls
     if wrong := mixed_up(subject, wanted):
         return False, wrong, pulls
@@ -149,42 +147,6 @@ def no_number(subject: Subject, loss: Any) -> str:
         f"The loss is {loss.item()}, though the outputs are numbers. Look for "
         "the logarithm of 0, and for a mean of no words."
     )
-
-
-def too_even(subject: Subject, wanted: list[WantedWords]) -> bool:
-    """Whether a loss rises as the right words get likelier than 60%."""
-    guesses = []
-    for asked in wanted:
-        size = asked.site.logits.shape[-1]
-        even = torch.full((*asked.words.shape, size), 0.4 / max(size - 1, 1))
-        words = asked.words.clamp(0)[..., None]
-        guesses.append(even.scatter(-1, words, 0.6).log())
-    _, slopes = loss_of_logits(subject, as_logits(wanted, guesses))
-    return all(map(all_rise, wanted, slopes))
-
-
-def all_rise(asked: WantedWords, slopes: Tensor | None) -> bool:
-    """Whether a loss rises with the logit of each word that it asks for."""
-    if slopes is None:
-        return False
-    words = asked.words.clamp(0)[..., None]
-    of_words = asked.site.sorted(slopes).cpu().gather(-1, words)[..., 0]
-    return bool((of_words[asked.words >= 0] > 0).all())
-
-
-def of_hidden_words(wanted: list[WantedWords]) -> Verdict:
-    """Judge a loss of a model that may depend on the future: no words that it
-    asks for should be read where they stand."""
-    asking = [asked.words >= 0 for asked in wanted]
-    same = [asked.words == ids_at(asked, 0) for asked in wanted]
-    count = sum(int(x.sum()) for x in asking)
-    if count < 4 or not all(bool(y[x].all()) for x, y in zip(asking, same)):
-        raise NotJudgedError(FUTURE)
-    says = (
-        f"The loss asks {count} positions for the words that they have read. "
-        "Are those that it asks for hidden in what the model is given?"
-    )
-    return False, says, wanted[0].pulls, UNUSUAL
 
 
 def sign_error(wanted: list[WantedWords]) -> str:
@@ -249,7 +211,15 @@ def wrapped_targets(subject: Subject, wanted: list[WantedWords]) -> str:
 @check
 def padding_in_loss(subject: Subject) -> Verdict:
     """See whether [PAD] has a part in the loss: as a label, or in the number
-    that the sum is divided by."""
+    that the sum is divided by.
+
+    A model that learns to write padding has less to spend on words.
+
+    - Changes: the logits, as in `next_word`; and one row becomes padding.
+    - Looks at: the gradient at the logits of each position.
+    - Says: which position is asked for [PAD]. Unusual: it is the first one
+      after the words, or the loss divides by all positions, or by 0.
+    """
     wanted, pad = labels(subject), subject.ids[0]
     if pad is None or not is_id(subject.inputs[-1], pad).any():
         raise NotJudgedError(no_padding(subject))
@@ -274,10 +244,8 @@ def pads_asked(subject: Subject, asked: WantedWords) -> Tensor:
     pad, here = subject.ids[0], ids_at(asked, 0)
     later = next_ids(subject, asked)
     for there in (later.where(later >= 0, here), here):
-        wrong, places = (
-            is_id(asked.words, pad),
-            asked.counts & is_id(there, pad),
-        )
+        wrong = is_id(asked.words, pad)
+        places = asked.counts & is_id(there, pad)
         if not (wrong & ~places).any() and wrong[places].all():
             return wrong
     return torch.zeros_like(asked.counts)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.attention import all_attentions
+from shapewatch.properties.attention_parts import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
@@ -18,18 +19,10 @@ from shapewatch.properties.perturbation import (
     raw_output,
     with_rows,
 )
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    once,
-    with_model,
-)
-from shapewatch.properties.versions import in_double
+from shapewatch.properties.subject import Subject, once, with_model
 from shapewatch.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
-DEEP = "There is no attention, though: many layers may do that."
 PADDING_ALONE = "for a source of padding alone"
 WHERE = "trace(model, ...).first_nan() names the call that makes the first."
 BARE = "Other models do that, too: such a row must then never come."
@@ -39,10 +32,22 @@ FAST = "Only PyTorch's fast path gives them, in evaluation."
 @check
 def finite(subject: Subject) -> Verdict:
     """See whether all outputs are numbers: as the model is, with weights 30
-    times as large, and for a sentence of padding alone."""
+    times as large, and for a sentence of padding alone.
+
+    One NaN spreads to all weights in a single step of training.
+
+    - Changes: all matrices, which become 30 times as large; and a source,
+      which becomes padding alone.
+    - Looks at: the outputs of all words.
+    - Says: how many are NaN or infinite, and when. Unusual: for padding
+      alone, or on PyTorch's fast path.
+    """
+    loudly = ""
     for when, result in runs_to_judge(subject):
         rows = flat_rows(result.isfinite().float()).mean(-1)
-        if (rows < 1)[unpadded_rows(subject, result)].any():
+        if not (rows < 1)[unpadded_rows(subject, result)].any():
+            loudly = loudly or f", also {LOUDLY}" * (when == LOUDLY)
+        else:
             share = 1 - result.isfinite().double().mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
@@ -51,19 +56,14 @@ def finite(subject: Subject) -> Verdict:
             )
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
-            if when == LOUDLY:
-                plain = not all_attentions(subject)
-                small = result.dtype == torch.float16  # none above 65,504
-                if (plain or small) and finite_in_double(subject):
-                    continue
-                if plain:
-                    return False, f"{says} {DEEP}", rows, UNUSUAL
-                return False, says, rows
             if when == PADDING_ALONE:
                 return False, f"{says} {BARE}", rows, UNUSUAL
-            return False, f"{says} {WHERE}", rows
-    says = "All outputs are numbers, also with weights 30 times larger."
-    return True, says, rows
+            if when != LOUDLY:
+                return False, f"{says} {WHERE}", rows
+            small = result.dtype == torch.float16  # none above 65,504
+            if not small and all_attentions(subject):
+                return False, says, rows
+    return True, f"All outputs are numbers{loudly}.", rows
 
 
 def finite_when_slow(subject: Subject, when: str) -> bool:
@@ -73,28 +73,13 @@ def finite_when_slow(subject: Subject, when: str) -> bool:
     return bool(slowly.isfinite()[unpadded_rows(subject, slowly)].all())
 
 
-def finite_in_double(subject: Subject) -> bool:
-    """Whether outputs with larger weights are numbers in double precision,
-    which has room for many layers, but not for powers of e."""
-    try:
-        double = in_double(subject)
-        louder = partial(loud, double, times=8 * LOUD)
-        result = double.call(louder, double.given)
-    except (NotJudgedError, FailedError):  # it knows one precision only
-        return False
-    return bool(result.isfinite()[unpadded_rows(subject, result)].all())
-
-
 def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     """Run as it is, loudly, and with a sentence of padding alone."""
     inputs = subject.inputs
     yield "as it is", raw_output(subject)
     if isinstance(subject.model, nn.Module):
-        remembered = subject.state.known
-        hidden = [
-            p for p in subject.model.parameters() if id(p) not in remembered
-        ]
-        with State(*hidden):
+        known, every = subject.state.known, subject.model.parameters()
+        with State(*(p for p in every if id(p) not in known)):
             result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]
@@ -104,19 +89,27 @@ def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield PADDING_ALONE, subject.run(source, inputs[1])
 
 
-def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
+def loud(subject: Any, *given: Tensor) -> Tensor:
     """Run a model with each weight larger; `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
-            x.mul_(times)
+            x.mul_(LOUD)
     return subject.outputs_of(*given)
 
 
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
-    they are offered, and leave the inputs as they were."""
+    they are offered, and leave the inputs as they were.
+
+    Evaluation has no dropout, and a model keeps nothing of a run.
+
+    - Changes: the seed; and a run of other rows comes between.
+    - Looks at: the outputs of both runs, and at the inputs afterwards.
+    - Says: that runs differ, or which input was written into. Unusual: it
+      was one of vectors.
+    """
     if written := overwritten(subject):
         return overwrite_verdict(subject, *written)
     apart = after_others(subject)
@@ -163,9 +156,7 @@ def between_two(subject: Subject) -> Tensor:
 
 def after_others(subject: Subject) -> Tensor:
     """How far each row moves after a run of other rows, at another seed."""
-    others = with_rows(
-        subject, lambda x: x.roll(1, 0).flip(min(x.ndim - 1, 1))
-    )
+    others = with_rows(subject, lambda x: x.roll(1, 0).flip(int(x.ndim > 1)))
 
     def ask(*given: Any) -> Tensor:
         subject.outputs_of(*others)
@@ -204,6 +195,12 @@ def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits, since the loss has the softmax; and
     whether the loss of the next words is that of a blind guess among V words,
     ln V, or less. A new model that is worse is sure of what it cannot know.
+
+    - Changes: nothing.
+    - Looks at: whether the outputs of each position are shares of 1, and at
+      their cross-entropy (in nats) with the ids that come next.
+    - Says: that they are probabilities. Unusual: the loss is more than 1.5
+      times ln V.
     """
     outputs = baseline_output(subject)
     sums = outputs.flatten(2).sum(-1)
@@ -233,8 +230,7 @@ def logits(subject: Subject) -> Verdict:
 
 
 def losses_of(subject: Subject) -> Tensor | None:
-    """Give the loss of each next word, (B, T - 1); None where there are no
-    logits of next words."""
+    """Give the loss of each next word, (B, T - 1); None without logits."""
     outputs, ids = baseline_output(subject), subject.inputs[-1]
     words = not ids.is_floating_point() and outputs.ndim == 3
     real = subject.real[-1]
@@ -243,9 +239,8 @@ def losses_of(subject: Subject) -> Tensor | None:
     if not judged or not both.any() or gives_one_row(subject):
         return None
     losses = outputs.new_zeros(both.shape)
-    losses[both] = cross_entropy(
-        outputs[:, :-1][both], ids[:, 1:][both], reduction="none"
-    )
+    pairs = outputs[:, :-1][both], ids[:, 1:][both]
+    losses[both] = cross_entropy(*pairs, reduction="none")
     return losses
 
 

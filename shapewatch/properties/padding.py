@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
-from shapewatch.properties.attention import all_attentions
-from shapewatch.properties.dependence import first, owner_of, part_of
+from shapewatch.properties.attention_parts import all_attentions
+from shapewatch.properties.dependence import owner_of, part_of
 from shapewatch.properties.finding import (
-    BROKEN,
     UNUSUAL,
     Verdict,
     check,
     whatever_weights,
 )
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     depends_on,
+    first,
     first_cause,
     output_spread,
     reach,
@@ -26,7 +26,6 @@ from shapewatch.properties.perturbation import (
     sampled_text,
 )
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     once,
@@ -34,11 +33,14 @@ from shapewatch.properties.subject import (
 )
 
 MASKED_WELL = "What stands at padding moves nothing."
-PAD_COUNT = 2  # paddings that are put beside a row
 BY_POSITION = (
     "though nothing attends to it: words are counted with it. Hand over "
     "numbers of positions that leave it out, such as position_ids = "
     "attention_mask.cumsum(-1) - 1, or pad on the right."
+)
+PADDING_HINT = (
+    "which should be masked. Look at the padding mask: is it read, and used "
+    "in every attention, and whatever sums over positions?"
 )
 
 
@@ -48,8 +50,15 @@ def padding_invariance(subject: Subject) -> Verdict:
     moves no real output, nor does it matter whether it stands there, on the
     left or the right; and outputs depend on unknown words, which are none.
 
-    Padding is what has the id `pad`, or what a mask (B, T) that is given
-    says; where there is such a mask, some is put beside a row, too.
+    Padding only makes rows of a batch equally long: it has the id `pad`, or a
+    mask (B, T) that is given says where it stands.
+
+    - Changes: the vectors of padding and of unknown words, by noise; and
+      padding is cut off.
+    - Looks at: the outputs of words.
+    - Says: which output moves with which padding, and in which module first;
+      or that none depends on an unknown word. Unusual: padding on the left is
+      counted as words are.
     """
     verdicts, reasons = list[Verdict](), list[str]()
     for ask in (moved_by_padding, without_padding, unknown_dependence):
@@ -122,41 +131,34 @@ def unknown_dependence(subject: Subject) -> Verdict:
 
 
 class PaddedRow(NamedTuple):
-    """A row of the batch with padding, as it `stands` there or as it was
-    made, and the same row alone: what the model is given, of one row each.
-    `start` is where the words of the sequence `which` begin."""
+    """A row of the batch, with padding and without: what the model is given,
+    of one row each. Words of the sequence `which` begin at `start`."""
 
     b: int
     which: int
     start: int
     words: tuple
     padded: tuple
-    stands: bool
 
 
 def without_padding(subject: Subject) -> Verdict:
     """Judge whether a row gives the same without its padding."""
-    moved, note = list[Tensor](), ""
+    moved = list[Tensor]()
     for row in padded_rows(subject):
         with suppress(FailedError):  # it may be as long as can be
-            moves = moves_of_padding(subject, row)
-            moved.append(moves)
+            moved.append(moves := moves_of_padding(subject, row))
             if not (moves > 10 * rounding_tolerance(subject)).any():
                 continue
-            why, level = padding_fault(subject, row)
-            if not level:
-                note = " (Padding on the left would shift positions.)"
-                continue
-            t = int(moves[0].argmax()) + row.start * row.stands
+            t = int(moves[0].argmax()) + row.start
             side = "left" if row.start else "right"
             says = f"Sequence {row.b}: output {t} is another one when padding "
-            says += (
-                f"stands on the {side} of the {subject.side(row.which)}, {why}"
-            )
-            return False, says, moves, level
+            says += f"stands on the {side} of the {subject.side(row.which)}, "
+            if row.start and not depends_on_padding(subject, row):
+                return False, says + BY_POSITION, moves, UNUSUAL
+            return False, says + PADDING_HINT, moves
     if not moved:
         raise NotJudgedError("There is no padding, and no mask of it.")
-    return True, MASKED_WELL + note, moved[0]
+    return True, MASKED_WELL, moved[0]
 
 
 def moves_of_padding(subject: Subject, row: PaddedRow) -> Tensor:
@@ -172,16 +174,6 @@ def moves_of_padding(subject: Subject, row: PaddedRow) -> Tensor:
     of_one = with_model(subject, subject.model, row.words)
     far = (beside - alone).abs().flatten(2).amax(-1) / output_spread(subject)
     return far.nan_to_num(0.0) * where_real(of_one, subject.last)
-
-
-def padding_fault(subject: Subject, row: PaddedRow) -> tuple[str, str]:
-    """Say why a row is another one beside padding, and how bad that is: ""
-    where its words are counted from the left, and none stands there."""
-    if row.start and not depends_on_padding(subject, row):
-        return BY_POSITION, UNUSUAL if row.stands else ""
-    says = "which should be masked. Look at the padding mask: is it read, and "
-    says += "used in every attention, and whatever sums over positions?"
-    return says, BROKEN if row.stands or not row.start else UNUSUAL
 
 
 def depends_on_padding(subject: Subject, row: PaddedRow) -> bool:
@@ -203,33 +195,21 @@ def depends_on_padding(subject: Subject, row: PaddedRow) -> bool:
 
 
 def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
-    """Give each row that has padding, and without it; and a row beside which
-    some is put, where that can be told from words."""
+    """Give each row that begins or ends with padding."""
     for which in range(len(subject.inputs)):
         real = where_real(subject, which)
-        places = {b: x.nonzero() for b, x in enumerate(real) if x.any()}
-        spans = {b: (int(x[0]), int(x[-1]) + 1) for b, x in places.items()}
-        for b, span in spans.items():
-            with suppress(FailedError):
-                if span != (0, real.shape[1]):
-                    words = part_of(subject, which, slice(*span), b)
+        for b in real.any(1).nonzero()[:, 0].tolist():
+            words = real[b].nonzero()[:, 0]
+            start, end = int(words[0]), int(words[-1]) + 1
+            if end - start < real.shape[1]:
+                with suppress(FailedError):
+                    alone = part_of(subject, which, slice(start, end), b)
                     padded = part_of(subject, which, slice(None), b)
-                    yield PaddedRow(b, which, span[0], words, padded, True)
-        told = any(of == which for of, _ in padding_masks(subject).values())
-        for b, (start, end) in [*spans.items()][:1]:
-            end = min(end, start + real.shape[1] - PAD_COUNT)
-            for edge, left in ((-1, 0), (0, PAD_COUNT)):
-                stands = not real[:, edge].all()
-                if end > start + 1 and (told or stands):
-                    with suppress(FailedError):
-                        words = part_of(subject, which, slice(start, end), b)
-                        padded = beside_padding(subject, words, which, left)
-                        yield PaddedRow(b, which, left, words, padded, stands)
+                    yield PaddedRow(b, which, start, alone, padded)
 
 
 def where_real(subject: Subject, which: int) -> Tensor:
-    """Which positions of an input are words, as a mask or the id of padding
-    has it: (B, T)."""
+    """Which positions of an input are words, by mask or id: (B, T)."""
     for i, (of, word) in padding_masks(subject).items():
         if of == which:
             return subject.given[i].bool() == word
@@ -255,26 +235,3 @@ def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
         if named:
             masks[i] = which, word
     return masks
-
-
-def beside_padding(
-    subject: Subject, given: tuple, which: int, left: int
-) -> tuple:
-    """Put padding before one row, or as much behind it: the id of padding, or
-    words of its own that a mask hides."""
-    masks, pad_id, padded = padding_masks(subject), subject.ids[0], []
-    count = given[subject.places[which]].shape[1]
-    for i, x in enumerate(given):
-        of = owner_of(subject, i)
-        if i in subject.places and of == which:
-            some = x[:, :PAD_COUNT]
-            if not x.is_floating_point() and pad_id is not None:
-                some = torch.full_like(some, pad_id)
-            x = torch.cat((some, x) if left else (x, some), 1)
-        elif of == which:
-            value = not masks[i][1] if i in masks else 0
-            x = pad(x, (left, PAD_COUNT - left), value=value)
-        elif of is None and isinstance(x, Tensor) and count in x.shape:
-            raise FailedError("It is not known how to pad this.")
-        padded.append(x)
-    return tuple(padded)

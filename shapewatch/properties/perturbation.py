@@ -2,7 +2,7 @@
 seen which outputs move, how far, and in which module first."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import torch
@@ -10,12 +10,14 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
     once,
     with_model,
 )
+from shapewatch.properties.versions import in_double
 from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
@@ -53,9 +55,8 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
 
 def are_close(mine: Tensor, theirs: Tensor) -> bool:
     """Whether two tensors agree."""
-    return mine.shape == theirs.shape and bool(
-        close_elements(mine, theirs).all()
-    )
+    same_shape = mine.shape == theirs.shape
+    return same_shape and bool(close_elements(mine, theirs).all())
 
 
 def close_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
@@ -74,11 +75,11 @@ def number_texts(
     mine: complex, theirs: complex, atol: float
 ) -> tuple[str, str]:
     """Write two numbers in four digits, or in as many as tell them apart."""
-    pairs = [
-        (digits_text(mine, atol, n), digits_text(theirs, atol, n))
-        for n in (4, 8, 17)
-    ]
-    return next((x for x in pairs if x[0] != x[1]), pairs[0])
+    for digits in (4, 8, 17):
+        texts = [digits_text(x, atol, digits) for x in (mine, theirs)]
+        if texts[0] != texts[1]:
+            break
+    return texts[0], texts[1]
 
 
 def digits_text(value: complex, atol: float, digits: int) -> str:
@@ -234,6 +235,21 @@ def baseline_output(subject: Subject, *pushed: int) -> Tensor:
     if not outputs[subject.real[-1]].isfinite().all():
         raise NotJudgedError("The outputs are not finite: see `finite`.")
     return outputs
+
+
+@once
+def most_exact(subject: Subject) -> Subject:
+    """Ask the same in double precision, if it runs so."""
+    with suppress(NotJudgedError, FailedError):
+        double = in_double(subject)
+        baseline_output(double)
+        return double
+    return subject
+
+
+def first(wrong: Tensor) -> list[int]:
+    """Give the first place at which something is True."""
+    return wrong.nonzero()[0].tolist()
 
 
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:

@@ -55,9 +55,15 @@ def precision(subject: Subject) -> Verdict:
     """See whether a model gives in its own number format what it gives in
     double precision, as nearly as any model could.
 
-    How near that is, is measured: so far as outputs in double precision move
-    when weights and vectors are rounded to the format at random (Higham,
-    2002, section 1.5).
+    Digits are lost where a large number is added and taken away again.
+    Higham (2002), section 1.5.
+
+    - Changes: the number format, to float64; and there, weights and vectors,
+      which are rounded at random to the format of the model.
+    - Looks at: how far outputs are from those in float64, in the model, and
+      with such rounding.
+    - Says: how far off they are, as a share of their size, and in which
+      module first. Unusual: in half precision.
     """
     if between_two(subject).any():
         raise NotJudgedError("Two runs differ: see `repeatable`.")
@@ -112,8 +118,7 @@ def rows_off(subject: Subject, x: Tensor, exact: Tensor) -> Tensor:
 
 
 def where_lost(subject: Subject, double: Subject, notes: NumberFormats) -> str:
-    """Name the first module whose output is off more than its input, and how
-    large numbers get there."""
+    """Name the first module that loses digits, and its largest numbers."""
     kind = torch.finfo(notes.coarsest)
     moved = with_moved_weights(double, kind.eps, 0)
 

@@ -8,19 +8,10 @@ from types import TracebackType
 from typing import Any
 
 from shapewatch.properties.activations import activations
-from shapewatch.properties.attention import (
-    provenance,
-    score_scale,
-    weight_rows,
-)
+from shapewatch.properties.attention import score_scale, weight_rows
 from shapewatch.properties.batches import batch_independence
 from shapewatch.properties.caching import cached_run
-from shapewatch.properties.dependence import (
-    causality,
-    order_sensitivity,
-    past,
-    source_coverage,
-)
+from shapewatch.properties.dependence import causality, source_coverage
 from shapewatch.properties.finding import (
     AS_EXPECTED,
     FailedReport,
@@ -30,20 +21,20 @@ from shapewatch.properties.finding import (
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import next_word, padding_in_loss
 from shapewatch.properties.numbers import finite, logits, repeatable
+from shapewatch.properties.order import order_sensitivity
+from shapewatch.properties.outputs import FailedError, Pick, error_line
 from shapewatch.properties.padding import padding_invariance
+from shapewatch.properties.past import past
 from shapewatch.properties.perturbation import raw_output
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
+from shapewatch.properties.provenance import provenance
 from shapewatch.properties.residuals import identity
 from shapewatch.properties.structure import norm_statistics
 from shapewatch.properties.subject import (
     POSITIONS,
-    FailedError,
     NotJudgedError,
-    Pick,
     Subject,
-    error_line,
-    failed_here,
     subject_of,
 )
 from shapewatch.tracing.record.owners import SITE_PACKAGES, owner
@@ -58,8 +49,7 @@ def why_not_running(subject: Subject) -> str:
         if cause is None or isinstance(cause, FailedError):
             return f"The model fails: {error_line(error)}"
         place = failing_place(subject, cause.__traceback__)
-        why = failed_here(subject) or error_line(error)
-        return f"The model does not run: {why}{place}"
+        return f"The model does not run: {error_line(error)}{place}"
     return ""
 
 
@@ -111,10 +101,7 @@ CHECKS = (
     identity,
     activations,
 )
-LOSS_CHECKS = (
-    next_word,
-    padding_in_loss,
-)
+LOSS_CHECKS = (next_word, padding_in_loss)
 
 
 def report(
@@ -161,11 +148,7 @@ def report(
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    options: dict[str, Any] = {
-        "pad": pad,
-        "unknown": unknown,
-        "causal": causal,
-    }
+    options: dict = {"pad": pad, "unknown": unknown, "causal": causal}
     options |= {"positions": positions, "output": output, "loss": loss}
     subject = Subject(model, inputs, named, **options)
     with subject.state:
@@ -184,9 +167,8 @@ def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
     if finding.holds:
         says = f"{finding.says} (It was expected not to: {reason}.)"
         return replace(finding, says=says)
-    return replace(
-        finding, says=f"{reason}. {finding.says}", level=AS_EXPECTED
-    )
+    says = f"{reason}. {finding.says}"
+    return replace(finding, says=says, level=AS_EXPECTED)
 
 
 def assert_holds(

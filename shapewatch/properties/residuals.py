@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from shapewatch.properties.activations import LINEAR, module_of_step
-from shapewatch.properties.attention import flow_of, visits_of
+from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.structure import OTHERS, blocks, is_norm
 from shapewatch.properties.subject import NotJudgedError, Subject
@@ -22,8 +22,7 @@ Fault = tuple[str, str] | None  # what is said, and of which level it is
 
 
 class ResidualSum(NamedTuple):
-    """A residual sum: its step, what was there before, and what a branch
-    made of that."""
+    """A residual sum: its step, what was there before, and its branch."""
 
     at: int
     skip: int
@@ -40,12 +39,9 @@ class Stream:
         self.terms = sums_of_results(flow)
         self.origins = step_origins(flow.sources)
         pairs = zip(flow.names, flow.sources)
-        self.direct = step_origins(
-            [[] if name in MATRICES else made for name, made in pairs]
-        )
-        scored = {
-            i for attention in flow.attentions() for i, _ in attention.way
-        }
+        plain = [[] if name in MATRICES else terms for name, terms in pairs]
+        self.direct = step_origins(plain)
+        scored = {i for steps in flow.attentions() for i, _ in steps.way}
         self.residuals = [
             ResidualSum(at, skip, branch)
             for at, terms in self.terms.items()
@@ -72,9 +68,8 @@ def step_origins(sources: list[list[int | None]]) -> Sets:
     """List for each step all those that had a part in it, and itself."""
     origins: Sets = []
     for i, terms in enumerate(sources):
-        origins.append(
-            {i}.union(*(origins[j] for j in terms if j is not None))
-        )
+        earlier = (origins[j] for j in terms if j is not None)
+        origins.append({i}.union(*earlier))
     return origins
 
 
@@ -89,12 +84,19 @@ def identity(subject: Subject) -> Verdict:
     """See whether a block whose sublayers give 0 hands its input on; or, in
     post-norm, the norm of its input.
 
-    He et al. (2016), section 3.1; Xiong et al. (2020), figure 1. Blocks are
-    the elements of a list of modules that have norms and linear layers. What
-    one gives is followed back to what it reads: that way must pass no matrix,
-    and no norm before its first sum. Each sum is to add what is newest, once.
+    Then a gradient reaches all blocks as it is. He et al. (2016), section
+    3.1; Xiong et al. (2020), figure 1.
+
+    - Changes: nothing.
+    - Looks at: blocks, the elements of a list of modules with norms and
+      linear layers, and at the way back from what one gives to what it reads:
+      by no matrix, and by no norm before the first sum.
+    - Says: which block does not hand its input on, which sum has a term
+      twice, and which starts from what was there earlier. Unusual: few blocks
+      of many do so.
     """
-    stream, runs = Stream(flow_of(subject)), [*block_runs(subject)]
+    flow, _ = recorded_run(subject)
+    stream, runs = Stream(flow), [*block_runs(subject)]
     ways = [ways_back(stream, run) for run in runs]
     kept = [False in normed for normed in ways]
     shown, fault = torch.tensor([kept or [0.0]]).float(), stale_sum(stream)
@@ -139,7 +141,7 @@ def block_runs(subject: Subject) -> Iterator[BlockRun]:
         for path, part in subject.model.named_modules()
         if is_norm(part) or isinstance(part, OTHERS)
     }
-    for visit in visits_of(subject):
+    for visit in recorded_run(subject)[1]:
         if visit.path in paths and visit.makes:
             result = visit.makes[0]
             alike = {x.number for x in visit.given if x.shape == result.shape}
@@ -192,11 +194,10 @@ def ways_back(stream: Stream, run: BlockRun) -> set[bool]:
 
 def maker_of(flow: Flow, number: int, end: int) -> int | None:
     """Find the last step before `end` that made a tensor."""
-    steps = ((i, flow.steps[i].makes) for i in reversed(range(end)))
-    makers = (
-        i for i, results in steps if any(x.number == number for x in results)
-    )
-    return next(makers, None)
+    for i in reversed(range(end)):
+        if any(x.number == number for x in flow.steps[i].makes):
+            return i
+    return None
 
 
 def in_norm(flow: Flow, run: BlockRun, i: int) -> bool:
@@ -234,8 +235,7 @@ def added_outside(stream: Stream, run: BlockRun) -> bool:
 
 
 def adds_projection(stream: Stream, run: BlockRun) -> bool:
-    """Whether a block adds a matrix times what it reads, as a residual
-    connection does where sizes change."""
+    """Whether a block adds a matrix times its input: sizes may change."""
     last = maker_of(stream.flow, run.result, run.end)
     return last is not None and any(
         stream.flow.names[i] in MATRICES and run.reads_input(stream.flow, i)

@@ -25,10 +25,15 @@ def norm_statistics(subject: Subject) -> Verdict:
     """See whether each norm gives each position a mean square of 1, apart
     from its own gains and offsets.
 
-    Ba et al. (2016), equation 4. Norms are known by the name of their class.
-    Rows that hardly vary are not judged: what keeps a norm from dividing by 0
-    counts there. A norm that falls short is asked alone, with rows of all
-    sizes: there may be gains that are not called weight.
+    That keeps the numbers of a deep model at one size: Ba et al. (2016),
+    equation 4. Norms are known by the name of their class.
+
+    - Changes: nothing; but a norm that falls short is asked alone, with rows
+      of all sizes, for gains that are not called weight.
+    - Looks at: what each norm gives, without its gains and offsets. Rows that
+      hardly vary are left out: there its epsilon counts.
+    - Says: after which norm which position has which mean square. Unusual:
+      the norm has gains that are no parameter.
     """
     sizes, unusual = [], ""
     for path, norm, given, gave in module_calls(subject, of=is_norm):
@@ -80,11 +85,8 @@ def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
     for name in OFFSET_NAMES + GAINS:
         gain = getattr(norm, name, None)
         if isinstance(gain, Tensor) and has_channels(gain, x):
-            x = (
-                x - gain.detach()
-                if name in OFFSET_NAMES
-                else x / gain.detach()
-            )
+            gain = gain.detach()
+            x = x - gain if name in OFFSET_NAMES else x / gain
     return x
 
 
@@ -128,13 +130,10 @@ def standard_rows(like: Tensor) -> Tensor:
 def is_own(norm: nn.Module, gain: Tensor) -> bool:
     """Whether gains are the norm's own parameters, or those and 1, or 1."""
     parameters = [p.detach() for p in norm.parameters(recurse=False)]
+    sums = [1 + p for p in parameters]
     return any(
         torch.allclose(gain, x.expand_as(gain), 0.05, 1e-3)
-        for x in (
-            torch.ones_like(gain),
-            *parameters,
-            *(1 + p for p in parameters),
-        )
+        for x in (torch.ones_like(gain), *parameters, *sums)
         if x.ndim == 0 or x.shape in ((1,), gain.shape)
     )
 

@@ -6,7 +6,6 @@ from copy import copy
 from functools import wraps
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor, nn, no_grad
 from torch.utils._pytree import TreeSpec, tree_unflatten
 
@@ -20,23 +19,25 @@ from shapewatch.properties.inputs import (
     sequences,
 )
 from shapewatch.properties.inputs import accepts_names as accepts_names
+from shapewatch.properties.outputs import (
+    FailedError,
+    Pick,
+    error_line,
+    for_positions,
+    select_output,
+)
 from shapewatch.tracing.record.models import refuse_class
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import State, seed_all
 from shapewatch.tracing.record.tensors import tensors
 
 Result = TypeVar("Result")
-Pick = str | Callable[[Any], Tensor] | None
 POSITIONS = 16
 LABELS = {"targets", "target", "labels", "y"}  # or a decoder's input
 
 
 class NotJudgedError(Exception):
     """A check has nothing to judge; the message says why."""
-
-
-class FailedError(Exception):
-    """The model could not be run; the message says how it failed."""
 
 
 class Sequences:
@@ -154,11 +155,9 @@ class Subject(ModelRunner):
         self.causal, self.positions, self.pick = causal, positions, output
         self.remembered = dict[tuple, Any]()
         model = getattr(model, "_orig_mod", model)  # of a compiled one
-        self.ids = own_ids(model, pad, unknown)
-        self.model = model
-        self.given, self.names, self.form = inputs_in_order(
-            model, inputs, named or {}
-        )
+        self.model, self.ids = model, own_ids(model, pad, unknown)
+        row = inputs_in_order(model, inputs, named or {})
+        self.given, self.names, self.form = row
         if not tensors([*self.given]):
             raise TypeError(no_inputs(self.given))
         self.loss: Any = loss
@@ -242,92 +241,3 @@ def once(find: Callable[..., Result]) -> Callable[..., Result]:
         return subject.remembered[key]
 
     return ask_once
-
-
-def find_output(result: Any, rows: Any = None) -> Tensor:
-    """Find the tensor in what a model gave: its `logits`, the first that has
-    vectors for the positions of `rows`, or the first."""
-    outputs = tensors(getattr(result, "logits", result))
-    if not outputs:
-        raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
-    shape = getattr(rows, "shape", ())[:2]
-    fit = (x for x in outputs if x.ndim > 2 and x.shape[:2] == shape)
-    return next(fit, outputs[0])
-
-
-def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
-    """Take the tensor that a name or a function picks of what a model gave;
-    FailedError says what there is. Without a pick, see `find_output`."""
-    if pick is None:
-        return find_output(result, rows)
-    if not isinstance(pick, str):
-        output, what = pick(result), "What output= picks"
-    elif pick in (parts := named_parts(result)):
-        output, what = parts[pick], f"{pick!r}"
-    else:
-        raise FailedError(f"There is no {pick!r}. {gave_text(result)}")
-    if isinstance(output, Tensor):
-        return output
-    kind = type(output).__name__
-    raise FailedError(f"{what} is {kind}, and no tensor. {gave_text(result)}")
-
-
-def for_positions(outputs: Tensor, rows: Tensor) -> Tensor:
-    """Give each position of `rows` what a pooled model made of all of them:
-    (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
-    position: that stays. An image has no positions yet."""
-    of_rows = outputs.ndim in (1, 2) and len(outputs) == len(rows)
-    if not of_rows or rows.ndim not in (2, 3):
-        return outputs
-    flat = outputs.reshape(len(outputs), -1)
-    if flat.shape[1] == rows.shape[1]:
-        return outputs
-    return flat[:, None].expand(-1, rows.shape[1], -1)
-
-
-def named_parts(result: Any) -> dict[str, Any]:
-    """Give what has a name in what a model gave."""
-    if isinstance(result, Mapping):
-        return {str(name): part for name, part in result.items()}
-    fields = getattr(result, "_fields", getattr(result, "__dict__", {}))
-    plain = isinstance(result, Tensor)
-    return {} if plain else {name: getattr(result, name) for name in fields}
-
-
-def gave_text(result: Any) -> str:
-    """Say what a model gave."""
-    names = [name for name, x in named_parts(result).items() if x is not None]
-    if names:
-        return f"The model gave {', '.join(names)}."
-    if isinstance(result, Tensor):
-        return f"The model gave one tensor {tuple(result.shape)}."
-    if isinstance(result, (tuple, list)):
-        kinds = ", ".join(type(x).__name__ for x in result)
-        return f"The model gave {kinds}: pick with output=lambda y: y[0]."
-    return f"The model gave {type(result).__name__}."
-
-
-def error_line(error: Exception) -> str:
-    """Say in one line what went wrong."""
-    if isinstance(error, FailedError):
-        return str(error)
-    first = str(error).split("\n")[0]
-    return f"{type(error).__name__}: {first[:150]}"
-
-
-def failed_here(subject: ModelRunner) -> str:
-    """Say why a model fails that could run elsewhere, and what to do; ""
-    where nothing says so."""
-    weights = {x.device for x in getattr(subject.model, "parameters", list)()}
-    given = {x.device for x in tensors(subject.given)}
-    if torch.device("meta") in weights:
-        return (
-            "the weights are on the meta device, which has no numbers: build "
-            "the model on another one, or load them after to_empty(device=…)"
-        )
-    if weights and not given <= weights:
-        here, other = (
-            ", ".join(sorted(map(str, x))) for x in (given, weights)
-        )
-        return f"the inputs are on {here}, the weights on {other}: move one"
-    return ""

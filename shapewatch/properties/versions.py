@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     once,
@@ -38,8 +38,7 @@ class TrainingModel(nn.Module):
 
 
 def module_copy(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
-    """Copy a module, but for what is shared by its id; NotJudgedError when
-    it cannot be copied."""
+    """Copy a module, but for what is shared by its id, or NotJudgedError."""
     try:
         return deepcopy(model, shared)
     except Exception as error:

@@ -140,18 +140,6 @@ class Nested(Block):
         return self.down(y + silu(y))
 
 
-class GateUnread(Block):
-    """A gate is made, and what it should gate gates itself."""
-
-    def __init__(self):
-        super().__init__()
-        self.both, self.up = nn.Linear(16, 64), None
-
-    def feed(self, x):
-        wide, _ = self.both(x).chunk(2, -1)
-        return self.down(silu(wide) * wide)
-
-
 class OneNorm(Block):
     """Both norms are one."""
 

@@ -3,11 +3,7 @@ and odd ones. Each stands beside its model."""
 
 import torch
 from torch import nn
-from torch.nn.functional import (
-    cross_entropy,
-    kl_div,
-    nll_loss,
-)
+from torch.nn.functional import cross_entropy, kl_div, nll_loss
 
 from tests.helpers.strangers import GPT
 
@@ -37,13 +33,6 @@ def each(model, x):
     return loss, x[:, 1:] != PAD
 
 
-def by_hand(model, x):
-    logits, labels = model(x[:, :-1]), x[:, 1:]
-    right = logits.gather(-1, labels[..., None])[..., 0]
-    words = (labels != PAD).float()
-    return ((logits.logsumexp(-1) - right) * words).sum() / words.sum()
-
-
 def smoothed(model, x):
     """The Annotated Transformer's, whose model gives log_softmax."""
     logs, labels = model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()
@@ -57,13 +46,6 @@ def smoothed(model, x):
 def row_by_row(model, x):
     rows = [costs(model(row[None])[:, :-1], row[None, 1:]) for row in x]
     return sum(rows) / len(rows)
-
-
-def two_runs(model, x):
-    one, other = (model(x)[:, :-1] for _ in range(2))
-    options = {"reduction": "batchmean"}
-    apart = kl_div(one.log_softmax(-1), other.softmax(-1), **options)
-    return costs(one, x[:, 1:]) + costs(other, x[:, 1:]) + apart
 
 
 def prompted(model, x):
@@ -154,14 +136,7 @@ RIGHT = {
         PositionsFirst,
         lambda m, x: costs(m(x)[:-1], x.T[1:]),
     ),
-} | {
-    loss.__name__: (GPT, loss)
-    for loss in (
-        row_by_row,
-        two_runs,
-        prompted,
-    )
-}
+} | {loss.__name__: (GPT, loss) for loss in (row_by_row, prompted)}
 
 
 def upside_down(model, x):

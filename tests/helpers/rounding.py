@@ -1,9 +1,8 @@
 """GPTs that lose digits in their own number format, others that only seem to
-where they are cast to another one, and gradients that an author wrote."""
+where they are cast to another one."""
 
 import torch
 from torch import nn
-from torch.autograd import Function
 
 from tests.helpers.strangers import GPT, Attention, Block
 
@@ -71,24 +70,6 @@ class SingleOnly(GPT):
         if self.head.weight.dtype != torch.float32:
             raise TypeError("float32 is wanted")
         return super().forward(ids)
-
-
-class Rerun(Function):
-    """Runs a module again where gradients are drawn: its weights are seen
-    by nobody before."""
-
-    @staticmethod
-    def forward(ctx, x, part):
-        return part(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        return g, None
-
-
-class Reversible(Block):
-    def feed(self, x):
-        return Rerun.apply(x, super().feed)
 
 
 class NormBeside(nn.LayerNorm):

@@ -207,6 +207,21 @@ class Shrunk(GPT):
                 nn.init.normal_(p, std=size)
 
 
+class Unscaled(Attention):
+    def shape(self, q, k):
+        return q, k
+
+
+class Small(GPT):
+    """T5's start: queries are smaller by the root of D."""
+
+    def __init__(self, factor):
+        super().__init__(attention=Unscaled)
+        for block in self.blocks:
+            block.attention.qkv.weight.data[:16] *= factor
+            block.attention.qkv.bias.data.zero_()
+
+
 class Several(GPT):
     """Gives hidden states, logits and how many words there were."""
 
@@ -287,8 +302,3 @@ class MemoryFirst(Encoder):
         for block in self.blocks:
             x = block(memory, x, hidden[:, : memory.shape[1]])
         return self.head(x)
-
-
-def by_jit(model: nn.Module, *inputs) -> nn.Module:
-    """A model as torch.jit.trace has it."""
-    return torch.jit.trace(model.eval(), inputs, check_trace=False)

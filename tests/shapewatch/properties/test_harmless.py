@@ -1,6 +1,5 @@
 """Whatever a check saw, and whatever happened, all is as it was."""
 
-import threading
 from itertools import count
 
 import pytest
@@ -114,17 +113,3 @@ def test_a_backward_pass_that_waits_for_a_report_can_go_on():
     trace(model, IDS, dims={"B": 2}, axes=["B _"])
     loss.backward()
     assert model.norm.weight.grad is not None
-
-
-def test_reports_in_threads_leave_what_all_share_as_it_was():
-    before = witnessed(None)["around"]
-    models = [AWKWARD["grows"]() for _ in range(4)]
-    threads = [
-        threading.Thread(target=report, args=(model, IDS)) for model in models
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert witnessed(None)["around"] == before
-    assert all(model.history == [] for model in models)

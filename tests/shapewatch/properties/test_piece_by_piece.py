@@ -81,9 +81,9 @@ FAULTS = {
     "use": "new words find 1 of 5 keys: the cache is not used",
     "values": "values of the cache are not those that were computed",
     "order": "keys and values are joined in another order",
-    "axis": "Keys are joined along another axis",
 }
-BY_STYLE = [(Fused, x, y) for x in STYLES for y in ("", *FAULTS)]
+BY_STYLE = [(Fused, style, "") for style in STYLES]
+BY_STYLE += [(Fused, "tuple", wrong) for wrong in FAULTS]
 BY_STYLE += [(Static, "", x) for x in ("", "positions", "mask", "values")]
 
 

@@ -5,14 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import nn
-from torch.overrides import handle_torch_function
 from torch.testing import assert_close
 
 from shapewatch.properties import (
     batch_independence,
     causality,
     order_sensitivity,
-    padding_invariance,
     past,
     report,
 )
@@ -57,19 +55,6 @@ def test_lookups_of_the_ids_are_counted_and_no_others():
     assert other.equal(table(1 - IDS))
     moved = (once != table(IDS)).any(-1)
     assert moved.equal((torch.arange(6) == 3).expand(2, 6))
-
-
-class Nameless:
-    """What others let PyTorch call need not be a function with a name."""
-
-    def __call__(self, ids):
-        return ids + 1
-
-
-def test_a_call_without_a_name_is_no_lookup():
-    with with_noise_added([IDS], [3], 0) as nudge:
-        assert handle_torch_function(Nameless(), (IDS,), IDS).equal(IDS + 1)
-    assert nudge.lookups == 0
 
 
 class ByKeyword(nn.Module):
@@ -150,42 +135,7 @@ def test_two_positions_are_the_least():
         report(nn.Identity(), LONG_ROWS, positions=1)
 
 
-SRC = torch.tensor([[2, 5, 6, 7, 8, 0], [2, 6, 9, 5, 4, 7]])
-TGT = torch.tensor([[2, 7, 5, 8], [2, 9, 4, 6]])
 PAIR = running_example()[:2]
-
-
-class Hearing(nn.Module):
-    """Each target row is a vector of its own plus what it hears, by a matrix
-    (B, T, S) of weights that is made of both ids."""
-
-    def __init__(self, hears):
-        super().__init__()
-        torch.manual_seed(0)
-        self.source, self.target = (nn.Embedding(10, 12) for _ in "st")
-        self.hears = hears
-
-    def forward(self, src, tgt):
-        heard = self.hears(src, tgt).float() @ self.source(src)
-        return self.target(tgt) + heard
-
-
-def everyone(src, tgt):
-    return torch.ones(len(src), tgt.shape[1], src.shape[1])
-
-
-def all_but_unknown(src, tgt):
-    return everyone(src, tgt) * (src != 0)[:, None]
-
-
-def test_of_the_source_the_last_word_can_be_heard_too():
-    hears = Hearing(everyone), Hearing(all_but_unknown)
-    right, wrong = (
-        padding_invariance(model, SRC, TGT, unknown=0) for model in hears
-    )
-    assert right.holds
-    assert wrong.holds is False
-    assert "source position 5" in wrong.says
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """Findings, reports and assertions: what is printed, and when one fails."""
 
 import html
+import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,8 @@ from shapewatch.properties import (
     score_scale,
 )
 from shapewatch.properties.finding import FailedReport, Finding, Report
-from shapewatch.properties.reporting import CHECKS
-from tests.helpers.strangers import GPT, IDS, Attention
+from shapewatch.properties.reporting import CHECKS, LOSS_CHECKS
+from tests.helpers.strangers import GPT, IDS, Small, Unscaled
 from tformer_lite import running_example, running_model
 
 REPORT = Report(
@@ -44,11 +46,6 @@ def test_a_finding_is_a_line_and_a_report_a_table():
     ]
 
 
-class Unscaled(Attention):
-    def shape(self, q, k):
-        return q, k
-
-
 @pytest.mark.slow
 def test_a_finding_that_was_expected_has_its_reason():
     why = {"score_scale": "T5 scales at initialisation", "past": "Never."}
@@ -64,6 +61,12 @@ def test_a_finding_that_was_expected_has_its_reason():
     assert plain["past"].holds
     assert found["past"].holds
     assert found["past"].says.startswith(f"{plain['past'].says} (It was exp")
+
+
+def test_a_check_tells_what_it_changes_looks_at_and_says():
+    for check in CHECKS + LOSS_CHECKS:
+        lines = re.findall(r"^- (.+?): ", inspect.getdoc(check), re.M)
+        assert lines == ["Changes", "Looks at", "Says"], check.__name__
 
 
 def test_only_a_check_can_be_expected_to_find_something():
@@ -181,24 +184,10 @@ def test_what_is_broken_fails_with_its_sentence():
     assert str(caught.value).startswith(says)
 
 
-class SmallQueries(nn.Module):
-    """Scores of small queries have no scale: that is unusual, as in T5."""
-
-    def __init__(self):
-        super().__init__()
-        self.qkv = nn.Linear(16, 48)
-        self.qkv.weight.data[:16] /= 4
-
-    def forward(self, x):
-        q, k, v = self.qkv(x).chunk(3, -1)
-        hidden = torch.ones(x.shape[1], x.shape[1]).triu(1) > 0
-        return (q @ k.mT).masked_fill(hidden, -torch.inf).softmax(-1) @ v
-
-
 def test_what_is_unusual_does_not_hold_either():
     torch.manual_seed(0)
-    with pytest.raises(AssertionError, match="score_scale: ! unusual. In the"):
-        assert_holds(score_scale, SmallQueries(), torch.randn(2, 7, 16))
+    with pytest.raises(AssertionError, match="score_scale: ! unusual. In blo"):
+        assert_holds(score_scale, Small(0.5), IDS)
 
 
 def test_what_cannot_be_judged_does_not_pass_in_silence():

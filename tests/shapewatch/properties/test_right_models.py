@@ -7,7 +7,7 @@ import torch
 import transformers
 from torch import nn
 
-from shapewatch.properties import causality, padding_invariance
+from shapewatch.properties import causality
 from tests.helpers.legitimate import LEGITIMATE
 from tests.helpers.strangers import (
     GPT,
@@ -181,13 +181,6 @@ def test_an_encoder_is_found_right():
     found = report(Masked("BertForMaskedLM"), PADDED, pad=1, causal=False)
     assert found.broken == []
     assert len(judged(found)) == 15
-
-
-@pytest.mark.slow
-def test_an_encoder_without_its_mask_hears_padding():
-    finding = padding_invariance(made("BertForMaskedLM"), PADDED, pad=1)
-    assert finding.holds is False
-    assert "first in bert.encoder.layer.0.attention" in finding.says
 
 
 @pytest.mark.full

@@ -24,8 +24,6 @@ TOO_LARGE = torch.tensor([2**53])  # one more is no float64 any more
         (X, X + 1e-7),
         (SIZES, SIZES * (1 + 5e-6)),  # large decimals round as small ones do
         (TURNS, TURNS * (1 + 1e-6j)),
-        (TURNS.conj(), TURNS.conj().clone()),
-        (TURNS.real.contiguous() + 0j, TURNS.real),
         (NOTHING, NOTHING.clone()),
     ],
 )
@@ -54,12 +52,7 @@ def test_equal_tensors_are_the_same(mine, theirs, capsys):
         (SIZES, SIZES + torch.tensor([0.1, 0.0]), "1 of 2 differ"),
         (MILLION, MILLION + 1, "1 of 1 differ"),
         (TOO_LARGE, TOO_LARGE + 1, f"mine {2**53}, theirs {2**53 + 1}"),
-        *(
-            (x, ONE * 2, "1 of 3 differ, first at [0]: mine 0+1j, theirs 0+2j")
-            for x in (ONE, ONE.to(torch.complex128))
-        ),
-        (ONE[1:2] + 1, ONE[:1] + 1, "mine 1+0j, theirs 1+1j"),
-        (torch.tensor([1.0]), ONE[:1] + 1, "mine 1, theirs 1+1j"),
+        (ONE, ONE * 2, "1 of 3 differ, first at [0]: mine 0+1j, theirs 0+2j"),
     ],
 )
 def test_the_first_difference_is_shown(mine, theirs, says):

@@ -12,12 +12,7 @@ from torch import nn
 
 from gallery import bug
 from shapewatch import properties
-from tests.helpers import (
-    blocks,
-    heads,
-    places,
-    rounding,
-)
+from tests.helpers import blocks, heads, places, rounding
 from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import ODD, RIGHT, WRONG
@@ -31,12 +26,7 @@ from tests.helpers.rotating import (
 )
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tests.helpers.writers import StartsWithOne
-from tformer_lite import (
-    DecoderOnly,
-    char_lm,
-    running_example,
-    running_model,
-)
+from tformer_lite import DecoderOnly, char_lm, running_example, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 IDS = torch.tensor([[2, 0, 5, 6, 7, 1], [2, 8, 9, 5, 1, 1]])
@@ -132,10 +122,8 @@ OF_IDS |= {
     for name, attention in {
         "mixes heads": Talking,
         "mixes heads late": MixedAfter,
-        "copies a head": heads.Copies,
         "sums heads": heads.Summed,
         "drowns scores": rounding.Drowned,
-        "has one key": heads.FirstForAll,
         "has one matrix": heads.OneMatrix,
     }.items()
 }

@@ -11,9 +11,16 @@ from torch.testing import assert_close
 
 from gallery import bug
 from shapewatch import properties
-from shapewatch.properties import finite, logits, norm_statistics, repeatable
+from shapewatch.properties import finite, logits, repeatable
 from tests.helpers.places import TwoSides
-from tests.helpers.strangers import GPT, IDS, PADDED, Attention
+from tests.helpers.strangers import (
+    GPT,
+    IDS,
+    PADDED,
+    Attention,
+    Small,
+    Unscaled,
+)
 from tests.helpers.writers import StartsWithOne
 from tformer_lite import running_example
 
@@ -36,21 +43,6 @@ class Hears(nn.Module):
     def forward(self, ids):
         t = ids.shape[1]
         return self.weights[:t, :t] @ self.table(ids)
-
-
-class Unscaled(Attention):
-    def shape(self, q, k):
-        return q, k
-
-
-class Small(GPT):
-    """T5's start: queries are smaller by the root of D."""
-
-    def __init__(self, factor):
-        super().__init__(attention=Unscaled)
-        for block in self.blocks:
-            block.attention.qkv.weight.data[:16] *= factor
-            block.attention.qkv.bias.data.zero_()
 
 
 class OddNorm(nn.Module):
@@ -116,28 +108,6 @@ class DoubledLater(Attention):
     def weigh(self, scores):
         self.used = scores.softmax(-1).clone()
         return self.used
-
-
-class PairNorm(nn.LayerNorm):
-    """Gives the factor of its numbers, too, as quantised models do."""
-
-    def forward(self, x):
-        return super().forward(x), torch.ones(())
-
-
-class Paired(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = PairNorm(16)
-        self.layers = nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 16))
-
-    def forward(self, x):
-        return x + self.layers(self.norm(x)[0])
-
-
-class Exponent(nn.Module):
-    def forward(self, x):
-        return x.exp()
 
 
 def deep(layers, *end):
@@ -214,18 +184,6 @@ class Translator(Masked):
         return self.embed(tgt) + self.parts[3](scores.softmax(-1) @ v)
 
 
-class Exponential(nn.Module):
-    """exp of weights, which overflows at 88.7 in float32, and of biases."""
-
-    def __init__(self, weight: float, bias: float):
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((1, 1), weight))
-        self.bias = nn.Parameter(torch.full((1,), bias))
-
-    def forward(self, x):
-        return (self.weight + self.bias).exp() + x
-
-
 DEFAULTS = "", [IDS], {}
 MAY_HEAR_ALL = {"causal": False, "positions": 7}
 NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
@@ -263,14 +221,8 @@ CASES = {
         ("broken", partial(GPT, attention=Doubled)),
         ("holds", partial(GPT, attention=DoubledLater)),
     ],
-    "identity": [("holds", partial(deep, 0, Paired, Paired), "", [WIDE])],
     "finite": [
         ("holds", partial(deep, 40), "", [WIDE]),
-        ("unusual", partial(deep, 2, Exponent), "", [WIDE]),
-        # Weights become thirty times as large, and biases stay.
-        ("holds", partial(Exponential, 2.9, 0.0), "", [ROWS]),
-        ("holds", partial(Exponential, 0.0, 40.0), "", [ROWS]),
-        ("unusual", partial(Exponential, 3.0, 0.0), "", [ROWS]),
     ],
     "repeatable": [
         ("broken", KeepsMask, "after one of other rows", [PADDED], PADS),
@@ -347,22 +299,3 @@ def test_probabilities_are_shares_of_one(rows, holds):
     finding = logits(lambda x: outputs, torch.zeros_like(outputs))
     assert finding.holds is holds
     assert_close(finding.seen, outputs.sum(-1))
-
-
-class NormOf(nn.Module):
-    """A norm whose rows have any mean square; a part of it is no norm."""
-
-    def __init__(self, square: float):
-        super().__init__()
-        self.factor, self.dropout = square**0.5, nn.Dropout(0.0)
-
-    def forward(self, x):
-        unit = x / x.square().mean(-1, keepdim=True).sqrt()
-        return self.dropout(unit * self.factor)
-
-
-@pytest.mark.parametrize("square", [0.8, 0.85, 1.05, 1.5])
-def test_a_norm_gives_a_mean_square_of_one(square):
-    finding = norm_statistics(nn.Sequential(NormOf(square)), ROWS)
-    assert finding.holds is (0.825 < square < 1.1)
-    assert_close(finding.seen, torch.full((2, 6), square))

@@ -1,40 +1,14 @@
-"""Parameters that learn, blocks that hand on: which ones, and how far."""
+"""Which modules are blocks, and which of them hand their input on."""
 
 import pytest
 import torch
 from torch import nn
 
-from shapewatch.properties import identity, live_parameters
+from shapewatch.properties import identity
 from shapewatch.properties.structure import blocks
 from tests.helpers.strangers import IDS
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
-
-
-def dead(*names):
-    class Some(nn.Module):
-        def __init__(self):
-            super().__init__()
-            for name in "abc":
-                setattr(self, name, nn.Linear(12, 12, bias=False))
-
-        def forward(self, x):
-            for name in "abc":
-                part = getattr(self, name)
-                y = part(x)
-                x = x + (y.detach() if name in names else y)
-            return x
-
-    return live_parameters(Some(), ROWS)
-
-
-def test_the_first_that_does_not_learn_is_named():
-    assert dead().holds
-    assert "1 of 3 parameters get no gradient, such as b." in dead("b").says
-    assert (
-        "2 of 3 parameters get no gradient, such as a." in dead("a", "c").says
-    )
-    assert dead("a", "c").seen[:, 0].gt(0).tolist() == [False, True, False]
 
 
 class Block(nn.Module):
@@ -64,25 +38,6 @@ def test_blocks_are_what_lists_have_with_norms_and_layers_inside():
     lists = nn.ModuleList([nn.ModuleList([Block(), Block()])])
     deep = nn.ModuleDict({"a": nn.ModuleDict({"b": lists})})
     assert [path for path, _ in blocks(deep)] == ["a.b.0"]
-
-
-class Summed(nn.Module):
-    """Heads are joined by the weights of a layer that is never called."""
-
-    def __init__(self):
-        super().__init__()
-        self.norm, self.value = nn.LayerNorm(12), nn.Linear(12, 12)
-        self.join = nn.Linear(12, 12)
-
-    def forward(self, x):
-        mixed = self.value(self.norm(x))
-        return x + mixed @ self.join.weight.T + self.join.bias
-
-
-def test_a_layer_that_is_never_called_is_a_matrix_too():
-    assert identity(
-        nn.Sequential(nn.Sequential(Summed(), Summed())), ROWS
-    ).holds
 
 
 class Outside(nn.Module):

@@ -8,17 +8,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.dependence import most_exact
-from shapewatch.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-    error_line,
-    failed_here,
-    find_output,
-    once,
-    with_model,
-)
+from shapewatch.properties.outputs import FailedError, error_line, find_output
+from shapewatch.properties.perturbation import most_exact
+from shapewatch.properties.subject import NotJudgedError, Subject, with_model
 from shapewatch.properties.versions import TrainingModel, in_double
 from tests.helpers.rounding import FilledLarge, SingleOnly
 from tests.helpers.strangers import GPT
@@ -121,16 +113,6 @@ def test_labels_that_change_no_output_are_no_sequence(kind, labels, places):
     assert Subject(model, (WORDS, labels)).places == places
 
 
-@pytest.mark.slow
-def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
-    known = {"ids": WORDS, "targets": WORDS.roll(-1, 1)}
-    for inputs, named in ((tuple(known.values()), {}), ((), known)):
-        seen = report(Labelled(), *inputs, **named)
-        assert seen["order_sensitivity"].holds
-        assert seen["causality"].says == "No position depends on a later one."
-        assert seen["source_coverage"].holds is None
-
-
 def test_a_model_is_run_in_evaluation_and_draws_the_same_numbers():
     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(12, 12))
     subject = Subject(model, (ROWS,))
@@ -164,22 +146,6 @@ def test_the_output_is_the_logits_or_the_first_tensor():
     assert str(caught.value) == "It gave list, and no tensor."
 
 
-def test_what_was_found_is_remembered_for_each_question():
-    asked = []
-
-    @once
-    def find(subject, *which):
-        asked.append(which)
-        return which
-
-    subject = Subject(nn.Identity(), (IDS,))
-    found = [find(subject), find(subject, 1), find(subject), find(subject, 1)]
-    assert found == [(), (1,), (), (1,)]
-    assert asked == [(), (1,)]
-    find(Subject(nn.Identity(), (IDS,)))
-    assert asked == [(), (1,), ()]
-
-
 NEEDS_2_6 = pytest.mark.skipif(
     not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
 )
@@ -187,11 +153,6 @@ NEEDS_2_6 = pytest.mark.skipif(
 
 def refused(*_):
     raise AssertionError("a report compiles nothing")
-
-
-def in_part(model):
-    model.blocks[0] = torch.compile(model.blocks[0], backend=refused)
-    return model
 
 
 def in_place(model):
@@ -202,7 +163,6 @@ def in_place(model):
 
 COMPILED = {
     "whole": lambda model: torch.compile(model, backend=refused),
-    "part": in_part,
     "in place": in_place,
 }
 
@@ -242,23 +202,6 @@ def test_what_is_no_tensor_is_no_input(given):
     says = f"ids \\(B, T\\), and not: {type(given).__name__}"
     with pytest.raises(TypeError, match=says):
         report(GPT(), given)
-
-
-def test_a_number_for_each_row_is_no_sequence():
-    def shifted(x, times):
-        return x + times[:, None, None]
-
-    found = report(shifted, ROWS, torch.tensor([3.0, 7.0]))
-    assert found["repeatable"].holds
-
-
-def test_a_model_on_another_device_is_told_so():
-    subject = Subject(GPT(), (WORDS,))
-    assert failed_here(subject) == ""
-    subject.given = (torch.ones(1, device="meta"),)
-    assert failed_here(subject).startswith("the inputs are on meta, the weig")
-    says = str(report(GPT().to("meta"), WORDS))
-    assert "does not run: the weights are on the meta device" in says
 
 
 def test_what_the_cast_to_double_breaks_is_not_judged():
