@@ -28,7 +28,7 @@ GLUE |= {"there", "these", "those", "where", "which", "would"}
 
 @cache
 def soup(page: str) -> Tag:
-    return BeautifulSoup((HTML / page).read_text("utf8"), "lxml")
+    return BeautifulSoup((HTML / page).read_text("utf8"), "html.parser")
 
 
 def plain(part: Tag) -> str:
