@@ -179,8 +179,8 @@ def try_exercise(args: Namespace) -> None:
 
 
 def pack(args: Namespace) -> None:
-    """Pack the tables of homework that lie in a folder, and what notebooks
-    fetch of them."""
+    """Pack the tables of homework in a folder into one file, and draw the
+    inputs on which notebooks judge answers to it."""
     for file in pack_homework(Path(args.folder)):
         print(f"{file}: {file.stat().st_size // 1000} kB")
 

@@ -35,7 +35,7 @@ def trace_model(args: Namespace) -> None:
 
 
 def run_check(args: Namespace) -> int:
-    """Check a model for what holds for every right one: causality, padding,
+    """Check a model for bugs that raise no error, in causality, padding,
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
     findings = report_on(args, *call_factory(args.factory))
@@ -46,8 +46,8 @@ def run_check(args: Namespace) -> int:
 
 
 def trace_and_check(args: Namespace) -> int:
-    """Print the shapes of a model, and what is wrong with it: what no command
-    means. The exit code is 1 when something is broken."""
+    """Print the shapes of a model, and what is wrong with it. It is done where
+    no command is typed. The exit code is 1 when something is broken."""
     model, inputs = call_factory(args.factory)
     traced = trace_of(args, model, inputs)
     print_tree(args, traced, f"trace {args.factory} --calls")

@@ -25,8 +25,8 @@ def weight_rows(subject: Subject) -> Verdict:
     - Changes: nothing.
     - Looks at: the weights of each attention, as they multiply the values. A
       row of padding may be empty.
-    - Says: which row of which attention sums to what. Unusual: a sink, which
-      is no position, has the rest.
+    - Says: which row of which attention sums to what. Unusual: a sink, a slot
+      that is not a position, takes the rest.
     """
     every = attentions(subject)
     for parts in every:

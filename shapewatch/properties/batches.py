@@ -26,7 +26,7 @@ def batch_independence(subject: Subject) -> Verdict:
 
     - Changes: the batch is cut into its rows.
     - Looks at: the outputs of each row, in the batch and alone.
-    - Says: which output of which row is another one.
+    - Says: which output of which row differs.
     """
     if len(subject.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")

@@ -33,16 +33,16 @@ def cached_run(subject: Subject) -> Verdict:
     """See whether a sequence that is read in pieces, with the cache that the
     model takes and gives back, has the outputs that it has as a whole.
 
-    A cache saves work, and changes no number. It is an optional input, which
-    is handed back, or the model keeps it itself.
+    A cache saves work, and changes no number. The model takes it as an
+    optional input and gives it back, or keeps it inside.
 
-    - Changes: a row comes in pieces, the last words one by one; or after
-      another row was read.
-    - Looks at: the outputs beside those of the whole row, and at queries,
-      keys, values and masks where they differ.
-    - Says: which output is another one, and what is wrong with positions,
-      mask, keys or values of the cache. Unusual: only two words at a time
-      give others.
+    - Changes: how a row is read: in pieces, the last words one by one; or
+      after another row.
+    - Looks at: the outputs, compared with those of the whole row; where they
+      differ, at queries, keys, values and masks.
+    - Says: which output differs, and what is wrong with the cache: its
+      positions, mask, keys or values. Unusual: words read one by one are
+      right, two at a time are not.
     """
     given = first_words(subject)
     if given[-1].shape[1] == 1:

@@ -53,15 +53,14 @@ ROLES_HINT = (
 def causality(subject: Subject) -> Verdict:
     """See whether a position depends on later ones: it must not.
 
-    It is trained to predict the next word; if it can read it, it learns to
-    copy. Vaswani et al. (2017), section 3.2.3.
+    A model that can read the next word learns to copy it, not to predict it.
+    Vaswani et al. (2017), section 3.2.3.
 
-    - Changes: later vectors, by noise; later ids, which become others; the
-      end of the input, which comes earlier; and in training, with the same
-      random numbers, the first two at once.
-    - Looks at: the outputs of the positions before.
-    - Says: which position moves with which later one, in which of these runs,
-      and in which module first.
+    - Changes: later vectors, by noise; later ids; where the input ends. Then
+      vectors and ids together, in training mode with a fixed seed.
+    - Looks at: the outputs of earlier positions.
+    - Says: which output changes with which later input, in which of these
+      runs, and in which module first.
     """
     if not subject.causal:
         raise NotJudgedError(FUTURE)
@@ -203,8 +202,9 @@ def source_coverage(subject: Subject) -> Verdict:
     another way, as by one attention over both.
 
     - Changes: the source, by noise, and the target.
-    - Looks at: the weights of each cross-attention, which outputs move with
-      the source, and of which of the two queries, keys and values are.
+    - Looks at: the weights of each cross-attention; which outputs change with
+      the source; and whether queries, keys and values come from source or
+      target.
     - Says: which position has no weight for which, and whether the roles are
       reversed. Unusual: one id of the source never has a weight.
     """

@@ -38,15 +38,15 @@ VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 class Finding:
     """What one check has seen.
 
-    `holds` is True, False, or None where nothing could be judged; `says`
-    tells in a sentence what was seen, or what is wrong and where to look.
-    `level` is "holds", "broken" for a bug, "unusual" for what is not the
-    paper's and is found in good models, too, "expected" for what the caller
-    knew of, or "not judged".
+    `holds` is True, False, or None where nothing could be judged; `says` tells
+    in a sentence what was seen, or what is wrong and where to look. `level` is
+    "holds"; "broken" for a bug; "unusual" for what some good models do, too;
+    "expected" for what the caller knew of; or "not judged". What is unusual or
+    expected does not hold either.
 
     `seen` is a matrix for `heatmap`, where there is one: often how far each
-    output position (its row) moved when an input position (its column) did,
-    in the first sentence.
+    output position (its row) moved when an input position (its column) did, in
+    the first row of the batch.
     """
 
     name: str

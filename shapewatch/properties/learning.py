@@ -186,12 +186,13 @@ def live_parameters(subject: Subject) -> Verdict:
 
     A layer that is not called, or that no optimizer sees, changes no shape.
 
-    - Changes: nothing; but for parameters without a gradient, the weights,
-      which are drawn anew, and one more input, where the model takes one.
+    - Changes: nothing at first. Where a gradient is missing, it draws weights
+      anew, and gives one optional input more.
     - Looks at: gradients of a random sum of all outputs.
-    - Says: which parameters get none, and how many tensors learn that are no
-      parameters. Unusual: they would get one elsewhere or are set aside; two
-      parts learn as one, or some parameters cannot learn.
+    - Says: which parameters get none, and how many tensors have one and are
+      not registered as parameters. Unusual: an optional input would give them
+      one; one module has two names; all numbers of a matrix are the same; or
+      some parameters are frozen.
     """
     model = subject.model
     if not isinstance(model, nn.Module):

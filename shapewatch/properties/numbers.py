@@ -36,11 +36,11 @@ def finite(subject: Subject) -> Verdict:
 
     One NaN spreads to all weights in a single step of training.
 
-    - Changes: all matrices, which become 30 times as large; and a source,
-      which becomes padding alone.
+    - Changes: all matrices, which become 30 times as large; and the source,
+      which becomes nothing but padding.
     - Looks at: the outputs of all words.
-    - Says: how many are NaN or infinite, and when. Unusual: for padding
-      alone, or on PyTorch's fast path.
+    - Says: how many are NaN or infinite, and when. Unusual: only for a source
+      of padding, or only where PyTorch runs its fused encoder layer.
     """
     loudly = ""
     for when, result in runs_to_judge(subject):
@@ -107,8 +107,8 @@ def repeatable(subject: Subject) -> Verdict:
 
     - Changes: the seed; and a run of other rows comes between.
     - Looks at: the outputs of both runs, and at the inputs afterwards.
-    - Says: that runs differ, or which input was written into. Unusual: it
-      was one of vectors.
+    - Says: that runs differ, or which input was written into. Unusual: that
+      input was of vectors, not of ids.
     """
     if written := overwritten(subject):
         return overwrite_verdict(subject, *written)

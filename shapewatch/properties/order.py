@@ -43,11 +43,11 @@ def order_sensitivity(subject: Subject) -> Verdict:
     Attention alone gives the same for words in any order: positions have to
     tell them apart.
 
-    - Changes: two words of an input change places; then other pairs.
+    - Changes: two words of an input swap places; then other pairs do.
     - Looks at: the outputs of other positions, and at what the first
       attention mixes for them.
-    - Says: which words may change places unnoticed, and whether all may, for
-      lack of positions. Unusual: a model without any table of positions.
+    - Says: which words may swap places unnoticed, and whether all may.
+      Unusual: the model has no table of positions at all, and may be meant so.
     """
     judged = {}
     for which, p, q, moves in exchanges(subject):

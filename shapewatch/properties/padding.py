@@ -56,9 +56,9 @@ def padding_invariance(subject: Subject) -> Verdict:
     - Changes: the vectors of padding and of unknown words, by noise; and
       padding is cut off.
     - Looks at: the outputs of words.
-    - Says: which output moves with which padding, and in which module first;
-      or that none depends on an unknown word. Unusual: padding on the left is
-      counted as words are.
+    - Says: which output changes with which padding, and in which module first;
+      or that none depends on an unknown word. Unusual: padding on the left
+      shifts the positions of words.
     """
     verdicts, reasons = list[Verdict](), list[str]()
     for ask in (moved_by_padding, without_padding, unknown_dependence):

@@ -43,16 +43,16 @@ def past(subject: Subject) -> Verdict:
     """See whether each position depends on itself and on the one before it,
     and whether attention finds the values of both.
 
-    A mask that hides too much changes no shape, and `causality` holds; so it
-    does where keys and values stand in the rows of others.
+    A mask that hides too much changes no shape, and `causality` does not see
+    it; nor does it see keys and values in the row of another position.
 
     - Changes: one position at a time, by noise; and within each attention,
       one word at a time, which becomes another.
-    - Looks at: which outputs move; which queries, keys and values do, and
-      which of these values have a weight for which of these queries.
+    - Looks at: which outputs change; which queries, keys and values do; and
+      how much weight these queries give to these values.
     - Says: which position does not depend on which, and where keys or values
-      stand in the rows of others. Unusual: masks hide neighbours, or a
-      position from itself, or one id alone has no effect.
+      stand in the row of another position. Unusual: masks hide neighbours, or
+      a position from itself, or one id alone has no effect.
     """
     judged_by_position(subject)
     if subject.inputs[-1].shape[1] == 1:

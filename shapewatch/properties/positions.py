@@ -70,9 +70,8 @@ def relative_positions(subject: Subject) -> Verdict:
     it stands. Su et al. (2021), section 3.2.1, equation 11.
 
     - Changes: all words become one, so that only positions differ.
-    - Looks at: queries times keys of each attention whose values are all
-      alike, and whose queries or keys are not; and at what is added to its
-      scores.
+    - Looks at: queries times keys, of each attention in which values are all
+      alike and queries or keys are not; and at what is added to its scores.
     - Says: which attention's products depend on more than the distance, and
       why; or that a bias (H, T, T) is a view of (T, T, H). Unusual: values
       are rotated, too, or a bias grows with the distance.

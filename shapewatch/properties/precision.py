@@ -55,15 +55,15 @@ def precision(subject: Subject) -> Verdict:
     """See whether a model gives in its own number format what it gives in
     double precision, as nearly as any model could.
 
-    Digits are lost where a large number is added and taken away again.
-    Higham (2002), section 1.5.
+    Digits are lost where a large number is added and subtracted again. Higham
+    (2002), section 1.5.
 
     - Changes: the number format, to float64; and there, weights and vectors,
       which are rounded at random to the format of the model.
     - Looks at: how far outputs are from those in float64, in the model, and
       with such rounding.
-    - Says: how far off they are, as a share of their size, and in which
-      module first. Unusual: in half precision.
+    - Says: how far off they are, as a share of their size, and in which module
+      first. Unusual: the model computes in half precision.
     """
     if between_two(subject).any():
         raise NotJudgedError("Two runs differ: see `repeatable`.")

@@ -178,7 +178,7 @@ def assert_holds(
 
     The model and its inputs are as in `report`, and so are pad, unknown,
     causal, positions, output and loss. AssertionError with what was seen,
-    unless the property holds; NotJudgedError with the reason, where it cannot
+    unless the property holds (of what is unusual, too); NotJudgedError with the reason, where it cannot
     be judged: such a test has asserted nothing. TypeError for a name that is
     neither an option nor an input.
 

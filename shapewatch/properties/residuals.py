@@ -88,12 +88,12 @@ def identity(subject: Subject) -> Verdict:
     3.1; Xiong et al. (2020), figure 1.
 
     - Changes: nothing.
-    - Looks at: blocks, the elements of a list of modules with norms and
-      linear layers, and at the way back from what one gives to what it reads:
-      by no matrix, and by no norm before the first sum.
-    - Says: which block does not hand its input on, which sum has a term
-      twice, and which starts from what was there earlier. Unusual: few blocks
-      of many do so.
+    - Looks at: blocks, which are the elements of a list of modules with norms
+      and linear layers: does a path lead back from the output of each to its
+      input, with no matrix on it, and no norm before the first sum?
+    - Says: which block does not hand its input on, which sum has a term twice,
+      and which adds to something older than its input. Unusual: only a few of
+      many blocks are so.
     """
     flow, _ = recorded_run(subject)
     stream, runs = Stream(flow), [*block_runs(subject)]

@@ -28,12 +28,12 @@ def norm_statistics(subject: Subject) -> Verdict:
     That keeps the numbers of a deep model at one size: Ba et al. (2016),
     equation 4. Norms are known by the name of their class.
 
-    - Changes: nothing; but a norm that falls short is asked alone, with rows
-      of all sizes, for gains that are not called weight.
+    - Changes: nothing at first. A norm that seems wrong is run alone, on rows
+      of all sizes, to find gains that are not called weight.
     - Looks at: what each norm gives, without its gains and offsets. Rows that
       hardly vary are left out: there its epsilon counts.
-    - Says: after which norm which position has which mean square. Unusual:
-      the norm has gains that are no parameter.
+    - Says: after which norm which position has which mean square. Unusual: the
+      norm has gains that are not a parameter.
     """
     sizes, unusual = [], ""
     for path, norm, given, gave in module_calls(subject, of=is_norm):
