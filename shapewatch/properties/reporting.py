@@ -178,9 +178,9 @@ def assert_holds(
 
     The model and its inputs are as in `report`, and so are pad, unknown,
     causal, positions, output and loss. AssertionError with what was seen,
-    unless the property holds (of what is unusual, too); NotJudgedError with the reason, where it cannot
-    be judged: such a test has asserted nothing. TypeError for a name that is
-    neither an option nor an input.
+    unless the property holds, also for what is unusual; NotJudgedError with
+    the reason, where it cannot be judged: such a test has asserted nothing.
+    TypeError for a name that is neither an option nor an input.
 
     >>> layer = torch.nn.LSTM(3, 4, batch_first=True)
     >>> assert_holds(causality, layer, torch.randn(2, 5, 3))
