@@ -93,6 +93,7 @@ def test_extracts_can_be_read_and_words_are_marked_in_the_section(browser):
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         page.locator(f"html[data-theme={scheme}]").wait_for()
+        view.ready()  # nothing fades any more
         assert obstacles(page, scheme) == []
     assert view.problems == []
     page.locator("#search-results a[href*='chapters/']").first.click()
