@@ -8,6 +8,13 @@ from tests.helpers.playing import OWN, PLAY, go, part
 
 
 @pytest.fixture(scope="module")
+def reader(reader, request):
+    """One whose pages first run the SCRIPT of the tests, if there is one."""
+    reader.add_init_script(getattr(request.module, "SCRIPT", ""))
+    return reader
+
+
+@pytest.fixture(scope="module")
 def playing(reader) -> View:
     """The page to play on, in a tab that stays open from test to test."""
     return open_page(reader, PLAY)

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.helpers.playing import IDLE, OWN, PLAY, go, inside, part
 
 pytestmark = pytest.mark.full
+SCRIPT = IDLE
 
 STANDS = f"Below stands: {OWN}"
 # An address, what is said of it, and the words that are read below.
@@ -35,12 +36,6 @@ STATE = """() => ({
     chosen: document.querySelector("[aria-pressed=true] [lang]").textContent,
 })"""
 STATE %= READ
-
-
-@pytest.fixture(scope="module")
-def reader(reader):
-    reader.add_init_script(IDLE)
-    return reader
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full
 
 SLOWLY = 60_000  # where the page works itself
 # A worker that notes what it is asked, and answers when a test says so.
-UNDER_ORDERS = """
+SCRIPT = """
 window.asked = [];
 window.Worker = class {
     constructor() { window.worker = this; }
@@ -38,12 +38,6 @@ PLANTED = """bug => {
     return ["noticed", "said", "count", "says"].map(
         name => parts(name).textContent);
 }"""
-
-
-@pytest.fixture(scope="module")
-def reader(reader):
-    reader.add_init_script(UNDER_ORDERS)
-    return reader
 
 
 @pytest.fixture

@@ -101,11 +101,11 @@ class OtherBrowser(ExitStack):
         copy.write_text(text.replace("<head>", NOTE, 1), "utf8")
         self.ask("url", url="about:blank")
         self.ask("url", url=f"{copy.as_uri()}#{state}")
-        self.wait(READY)
+        self.be_ready()
 
-    def wait(self, script: str) -> None:
-        """Call a function in the page that takes its time."""
-        self.ask("execute/async", script=DONE.format(script), args=[])
+    def be_ready(self) -> None:
+        """Wait until all is there, and drawn."""
+        self.ask("execute/async", script=DONE.format(READY), args=[])
 
     def run(self, script: str, *given: Any) -> Any:
         """Call a function in the page."""
@@ -170,14 +170,8 @@ class WebKit(OtherBrowser):
 
 # --- what the pages do -----------------------------------------------------
 
-# A picture of the page has what was drawn before: two frames must go by.
-IN_VIEW = """async () => {
-    document.querySelector("[data-part=ribbons]")
-        .scrollIntoView({ block: "center", behavior: "instant" });
-    for (let frame = 0; frame < 2; frame++) {
-        await new Promise(drawn => requestAnimationFrame(drawn));
-    }
-}"""
+IN_VIEW = """() => document.querySelector("[data-part=ribbons]")
+    .scrollIntoView({ block: "center", behavior: "instant" })"""
 TEXT = "selector => document.querySelector(selector)?.textContent"
 # Both rows of words, and the ends of all ribbons: [middle, width] at a row.
 WORDS = """() => ["read", "written"].map((row, end) => {
@@ -220,7 +214,8 @@ def ink(picture, left, right, top, bottom) -> float:
 
 def gaps(browser: OtherBrowser) -> list[float]:
     """How far from each word's middle the middle of its ribbons is."""
-    browser.wait(IN_VIEW)
+    browser.run(IN_VIEW)
+    browser.be_ready()
     picture, gaps = imread(io.BytesIO(browser.screenshot())), []
     for row in browser.run(WORDS):
         middles = [ink(picture, *box) for box in row["words"]]

@@ -17,7 +17,7 @@ SUCH = "भोको कुकुरले हरिलाई देख्यो
 SLOWLY = 60_000  # what a worker computes
 # A worker that leaves a bug once it is checked, and turns to none: to count
 # the translations that change would take most of the time.
-CHECKS_ALONE = """window.Worker = class extends Worker {
+SCRIPT = """window.Worker = class extends Worker {
     constructor(script) {
         super(script);
         this.addEventListener("message", ({ data }) => {
@@ -29,12 +29,6 @@ CHECKS_ALONE = """window.Worker = class extends Worker {
 
 def count_translations(page: Page) -> None:
     page.evaluate("window.counts = true")
-
-
-@pytest.fixture(scope="module")
-def reader(reader):
-    reader.add_init_script(CHECKS_ALONE)
-    return reader
 
 
 @pytest.fixture
