@@ -15,8 +15,8 @@ from torch import Tensor
 from explorer.scripts import FOLDER, join_modules
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import shape_text
-from shapewatch.tracing.questions.attention import (
-    Attention,
+from shapewatch.tracing.questions.attention import Attention
+from shapewatch.tracing.questions.operands import (
     agree,
     rows_sum_to_1,
     scale_between,

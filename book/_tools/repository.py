@@ -18,6 +18,7 @@ from pathlib import Path
 from cells import digest, with_new_ids
 from packages import ROOT
 
+PROJECT = "pyproject.toml"  # which has the addresses
 NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?|main")
 URL = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+(?<!\.git)", re.ASCII)
 SITE = re.compile(r"https://[\w.-]+(/[\w.-]+)*", re.ASCII)
@@ -53,9 +54,6 @@ def main(place: str, site: str = "", root: Path = ROOT) -> None:
     files = sorted(project_files(root), key=root.joinpath(PROJECT).__eq__)
     changed = [file for file in files if rewrite(file, changes)]
     print(f"{place} now stands in {len(changed)} files.")
-
-
-PROJECT = "pyproject.toml"
 
 
 def addresses(root: Path) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import Data
+from shapewatch.tracing.questions.flow import Data
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
 from tformer_lite.drawing.surface.palette import AROUND_ZERO, SHARE, Kind
 

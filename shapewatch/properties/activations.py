@@ -8,7 +8,7 @@ import torch
 from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.subject import NotJudgedError, Subject
-from shapewatch.tracing.questions.attention import (
+from shapewatch.tracing.questions.flow import (
     MOVES,
     PRODUCTS,
     SCALES,

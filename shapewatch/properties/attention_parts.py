@@ -20,7 +20,8 @@ from shapewatch.properties.subject import (
     with_sequences,
 )
 from shapewatch.tracing import Trace, trace
-from shapewatch.tracing.questions.attention import (
+from shapewatch.tracing.questions.attention import fused_parts
+from shapewatch.tracing.questions.flow import (
     JOINS,
     MOVES,
     SCALES,
@@ -29,7 +30,6 @@ from shapewatch.tracing.questions.attention import (
     Data,
     Flow,
     call_again,
-    fused_parts,
 )
 from shapewatch.tracing.record.visits import Visit
 

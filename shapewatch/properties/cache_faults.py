@@ -18,7 +18,7 @@ from shapewatch.properties.inputs import parameters_of
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.tracing import Trace, trace
-from shapewatch.tracing.questions.attention import Data
+from shapewatch.tracing.questions.flow import Data
 
 NO_USE = "new words find {keys} of {end} keys: the cache is not used."
 TOO_FEW = (

@@ -16,7 +16,7 @@ from shapewatch.properties.attention_parts import (
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
-from shapewatch.tracing.questions.attention import MOVES, Flow
+from shapewatch.tracing.questions.flow import MOVES, Flow
 
 
 @check

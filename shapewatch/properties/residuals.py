@@ -11,7 +11,7 @@ from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.structure import OTHERS, blocks, is_norm
 from shapewatch.properties.subject import NotJudgedError, Subject
-from shapewatch.tracing.questions.attention import FUSED_CALL, Flow
+from shapewatch.tracing.questions.flow import FUSED_CALL, Flow
 
 ADDS = {"add", "radd", "iadd"}
 MATRICES = LINEAR | {FUSED_CALL, "conv1d", "conv2d", "addbmm", "bilinear"}

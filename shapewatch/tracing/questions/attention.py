@@ -8,27 +8,8 @@ from torch import Tensor
 
 from shapewatch.tracing.axes.names import Axis, shape_text
 from shapewatch.tracing.calls import Calls
-
-# The rest of these names is for the checks, and for what draws attention.
-from shapewatch.tracing.questions.flow import (  # noqa: F401
-    FUSED_CALL,
-    JOINS,
-    KEEPS,
-    MOVES,
-    PRODUCTS,
-    SCALES,
-    SUMS,
-    AttentionSteps,
-    Data,
-    Flow,
-    call_again,
-)
-from shapewatch.tracing.questions.operands import (  # noqa: F401
-    agree,
-    attention_operands,
-    rows_sum_to_1,
-    scale_between,
-)
+from shapewatch.tracing.questions.flow import KEEPS, AttentionSteps, Data
+from shapewatch.tracing.questions.operands import attention_operands
 
 
 class Attention(NamedTuple):

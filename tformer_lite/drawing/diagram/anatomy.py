@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import AttentionSteps, Flow
+from shapewatch.tracing.questions.flow import AttentionSteps, Flow
 
 # What is before a stack or a block, and the way from there to an attention.
 BLOCK_PATH = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")
