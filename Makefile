@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 # Where our packages are found, by tools that import them.
-HERE := PYTHONPATH=.:chapters
+HERE := PYTHONPATH=.:chapters:book/_tools
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly \
   sphinx extras zoo lint format notebooks transformer corpus results bench \

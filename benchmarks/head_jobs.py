@@ -6,35 +6,39 @@ from copy import deepcopy
 from dataclasses import replace
 
 from benchmarks.translators import (
+    FEW,
+    OBJECT,
     RECIPE,
+    SEEDS,
+    SHIPPED,
     TESTED,
     TOKENIZERS,
-    by_seed,
     part,
-    rows_by_kind,
     shares_right,
     translator_of,
 )
-from tformer_lite import EncoderDecoder, tiny_translator
+from tformer_lite import EncoderDecoder, english_nepali, tiny_translator
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.tokenizers import EOS
 
 # Those who do something of whom a verb has a form of its own: I, we, you and
 # they. All others share that of *he*.
 FOUR = {"मैले", "हामीले", "तिमीले", "उनीहरूले"}
+PAIRS = english_nepali("test")
 ATTENTIONS = "self_attention", "cross_attention"
 Jobs = dict[str, dict[str, int]]  # by kind of mistake, then by head
 
 
 def head_jobs() -> dict[str, Jobs]:
-    """Train the translator from five seeds, silence each head of its decoder
-    in turn, and count other verbs and other forms of the right one."""
+    """Train the translator from five seeds, the shipped one among them,
+    silence each head of its decoder in turn, and count other verbs and other
+    forms of the right one."""
 
     def jobs(seed: int) -> Jobs:
         trainer = translator_of(tiny_translator, replace(RECIPE, seed=seed))
         return jobs_of(trainer.model)
 
-    return by_seed(jobs)
+    return {str(seed): jobs(seed) for seed in (SHIPPED, *SEEDS[: FEW - 1])}
 
 
 def jobs_of(model: EncoderDecoder) -> Jobs:
@@ -68,7 +72,7 @@ def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
     """Judge the verbs that a model predicts after the right words, in those
     sentences of the test part that say who did what to whom; and say whether
     it was one of the four."""
-    rows = rows_by_kind()["roles"]
+    rows = [i for i, (_, nepali) in enumerate(PAIRS) if OBJECT in nepali]
     (src, tgt), labels = part("test")[rows]
     # The verb stands before a full stop or a question mark, and [EOS].
     place = (labels == EOS).int().argmax(1, keepdim=True) - 2
@@ -79,7 +83,7 @@ def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
         for ids in (labels, best)
     )
     stems = {verb[:3] for verb in verbs}
-    of_four = [bool(FOUR & {*TESTED[row][1].split()}) for row in rows]
+    of_four = [bool(FOUR & {*PAIRS[row][1].split()}) for row in rows]
     names = [mistake(*both, stems) for both in zip(words, verbs)]
     return [*zip(names, of_four)]
 

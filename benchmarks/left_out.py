@@ -1,50 +1,50 @@
-"""Leave a part out, and see which task needs it.
+"""Leave a part out, and see which sentences need it.
 
 Everything is trained from five seeds, with the part and without it. A share
 is that of the answers that are right in every token, from 0 to 1.
 """
 
-import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from pictures.clinic import SILENT
 from torch import Tensor, nn
 
-from benchmarks.reasons import (
-    READER,
-    READING,
-    Asked,
-    Lookups,
-    last_alone,
-    share_answered,
+from benchmarks.larger import (
+    LENGTH,
+    LONGER,
+    larger_corpus,
+    larger_translator,
 )
 from benchmarks.translators import (
     RECIPE,
     TESTED,
     Build,
+    Kinds,
     Results,
     by_seed,
     curves_of,
     learner,
     part,
-    rows_by_kind,
+    questions,
+    questions_of_kinds,
+    share_right,
     write,
 )
 from gallery import bug, planted
 from tformer_lite import (
     Config,
-    DecoderOnly,
     EncoderDecoder,
+    Pairs,
     Recipe,
     Trainer,
     tiny_translator,
 )
-from tformer_lite.model.models import Block, CrossBlock, Head
-from tformer_lite.model.modes import evaluating
+from tformer_lite.model.models import Block, CrossBlock
 from tformer_lite.text.tokenizers import UNK
 
 
@@ -110,195 +110,54 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "decoder self-attention": {"residual": (Block, ALONE[1])},
     "cross-attention": {"cross_attention": Nothing},
     "feed-forward": {"feed_forward": Nothing},
-    "feed-forward and encoder self-attention": {
-        "feed_forward": Nothing,
-        "residual": (ALONE[0], CrossBlock),
-    },
-    "all but one cross-attention head": {
-        "feed_forward": Nothing,
-        "residual": ALONE,
-        "n_heads": 1,
-    },
     "residual sums": {"residual": (SumlessBlock, SumlessCrossBlock)},
     "norms": {"norm": nn.Identity},
     "several heads": {"n_heads": 1},
     "causal mask": {"mask": all_seen},
     "padding mask": {"pad": UNK},
-    "second block": {"n_layers": 1},
 }
-OF_TRANSLATOR = [name for name in LEFT_OUT if name != "second block"]
-OF_BLOCK = (
-    "nothing",
-    "positions",
-    "feed-forward",
-    "several heads",
-    "residual sums",
-    "norms",
-)
-# How many mistakes of each kind of sentences are kept.
-KINDS = {"roles": 10, "old": 5}
+# Most of a block's weights are in its feed-forward layer. A model without it
+# and three times as wide has as many, all of them in attention.
+IN_ITS_PLACE = "feed-forward, 3 × wider"
+WIDE = {"feed_forward": Nothing, "d_model": 48, "n_heads": 12}
+OF_LARGER = LEFT_OUT | {IN_ITS_PLACE: WIDE}
+OF_TRANSLATOR = "nothing", "decoder self-attention"
+KEPT = 3  # mistakes of each kind
+
+
+def judged(
+    build: Build, recipe: Recipe, data: Pairs, kinds: Kinds, *reading: Any
+) -> Results:
+    """Train from five seeds, and ask all that is tested: the share of each
+    kind that is right; the first mistakes of the first seed, English, the
+    right Nepali and the written one; and the CPU seconds of a training."""
+    seconds: list[float] = []
+
+    def trained(seed: int) -> nn.Module:
+        start = time.process_time()
+        model = learner(build, replace(recipe, seed=seed), data).model
+        seconds.append(time.process_time() - start)
+        return model
+
+    models, shares, mistakes = by_seed(trained), {}, {}
+    for kind, asked in kinds.items():
+        texts = {s: write(x, asked, *reading) for s, x in models.items()}
+        shares[kind] = {
+            seed: round(share_right(written, asked), 4)
+            for seed, written in texts.items()
+        }
+        mistakes[kind] = [
+            (question.english, question.right[0], text)
+            for question, text in zip(asked, next(iter(texts.values())))
+            if text not in question.right
+        ][:KEPT]
+    found = {"shares": shares, "mistakes": mistakes}
+    return found | {"seconds": round(max(seconds))}
 
 
 def translators(build: Build, recipe: Recipe) -> Results:
-    """Train on the corpus from five seeds: the share of test sentences that
-    is right, by kind and seed, and the first mistakes of the first: English,
-    the right Nepali, the written one."""
-
-    def texts(seed: int) -> list[str]:
-        trainer = learner(build, replace(recipe, seed=seed), part("train"))
-        return write(trainer.model, part("test").src)
-
-    written, shares, mistakes = by_seed(texts), {}, {}
-    for kind, rows in rows_by_kind().items():
-        wrong = {
-            seed: [(*TESTED[i], x[i]) for i in rows if x[i] != TESTED[i][1]]
-            for seed, x in written.items()
-        }
-        shares[kind] = {
-            seed: round(1 - len(x) / len(rows), 4) for seed, x in wrong.items()
-        }
-        mistakes[kind] = next(iter(wrong.values()))[: KINDS[kind]]
-    return {"shares": shares, "mistakes": mistakes}
-
-
-class Digits(Asked):
-    """Six digits; asked of the last: the second less the fifth, modulo 10."""
-
-    def __init__(self, count: int, seed: int):
-        draw = torch.Generator().manual_seed(seed)
-        x = torch.randint(10, (count, 6), generator=draw)
-        super().__init__(x, last_alone(x, (x[:, 1:2] - x[:, 4:5]) % 10))
-
-
-NUMBERS, NEAR, COUNTED = 64, 32, 12
-
-
-class Extremes(Asked):
-    """Twelve different numbers below 64, out of 32 neighbours, and an id that
-    asks; y is the smallest of them and the largest, (N, 2)."""
-
-    def __init__(self, count: int, seed: int):
-        draw = torch.Generator().manual_seed(seed)
-        least = torch.randint(NUMBERS - NEAR + 1, (count, 1), generator=draw)
-        order = torch.rand(count, NEAR, generator=draw).argsort(1)
-        numbers = least + order[:, :COUNTED]
-        x = torch.cat((numbers, torch.full_like(least, NUMBERS)), 1)
-        super().__init__(x, torch.stack((*numbers.aminmax(dim=1),), 1))
-
-
-class NamesTwo(DecoderOnly):
-    """The last position names two numbers, by two output layers."""
-
-    def __init__(self, config: Config):
-        super().__init__(config)
-        self.head = Head(config.d_model, 2 * NUMBERS, bias=False)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Score each number as either of the two: (B, T) -> (B, 2, V)."""
-        return super().forward(ids)[:, -1].unflatten(-1, (2, NUMBERS))
-
-
-class Task(NamedTuple):
-    """What one decoder learns: rows from a count and a seed, each of them
-    seen once, and the parts that are left out of it."""
-
-    config: Config
-    recipe: Recipe
-    rows: Callable[[int, int], Asked]
-    parts: tuple[str, ...] = OF_BLOCK
-    model: Callable[[Config], nn.Module] = DecoderOnly
-
-    def models(self, name: str = "nothing") -> dict[str, nn.Module]:
-        """Train from five seeds, without a part: models by their seeds."""
-        build = partial(self.model, replace(self.config, **LEFT_OUT[name]))
-        data = self.rows(self.recipe.steps * self.recipe.batch_size, 0)
-        return by_seed(
-            lambda seed: (
-                learner(build, replace(self.recipe, seed=seed), data).model
-            )
-        )
-
-    def others(self) -> Asked:
-        """Make rows that were not learned from."""
-        return self.rows(1_000, 1)
-
-    def shares(self, models: dict[str, nn.Module]) -> dict[str, float]:
-        """The share of others that each model has right."""
-        others = self.others()
-        return {
-            s: share_answered(model, others) for s, model in models.items()
-        }
-
-
-TASKS = {
-    "look-up": Task(
-        replace(READER, n_layers=2, max_len=9),
-        replace(READING, lr=5e-3),
-        partial(Lookups, listed=8),
-        (*OF_BLOCK, "causal mask", "second block"),
-    ),
-    "digits": Task(
-        replace(READER, vocab_size=10, max_len=6, n_heads=2),
-        replace(READING, steps=2000),
-        Digits,
-    ),
-    "extremes": Task(
-        replace(
-            READER,
-            vocab_size=NUMBERS + 1,
-            max_len=COUNTED + 1,
-            d_model=16,
-            n_heads=2,
-        ),
-        replace(READING, lr=6e-3, steps=2500),
-        Extremes,
-        model=NamesTwo,
-    ),
-}
-
-
-def scored(model: Any, ids: Tensor) -> Tensor:
-    """How well each number answers each head of the last position:
-    (B, T) -> (H, B, T - 1)."""
-    block = model.decoder.blocks[0]
-    with evaluating(model):
-        x = block.norms[0](model.embedding(ids))
-        q, k, _ = block.self_attention.project(x)
-        scores = q[:, :, -1:] @ k[:, :, :-1].mT / math.sqrt(q.shape[-1])
-    return scores[:, :, 0].transpose(0, 1)
-
-
-def ranks(x: Tensor) -> Tensor:
-    """Rank numbers, equal ones alike: (N) -> (N)."""
-    _, place, counts = x.unique(return_inverse=True, return_counts=True)
-    return (counts.cumsum(0) - counts / 2)[place]
-
-
-def slopes(model: nn.Module, ids: Tensor) -> list[float]:
-    """Correlate the ranks of each head's scores with those of the numbers."""
-    numbers = ranks(ids[:, :-1].flatten())
-    heads = (ranks(head.flatten()) for head in scored(model, ids))
-    pairs = (torch.stack((head, numbers)) for head in heads)
-    return [round(pair.corrcoef()[0, 1].item(), 2) for pair in pairs]
-
-
-def mean_scores(model: nn.Module, ids: Tensor) -> list[list[float]]:
-    """Average each head's scores of each number."""
-    return [
-        [
-            round(head[ids[:, :-1] == n].mean().item(), 2)
-            for n in range(NUMBERS)
-        ]
-        for head in scored(model, ids)
-    ]
-
-
-def heads_of(models: dict[str, nn.Module], ids: Tensor) -> dict:
-    """What the heads of trained models score, and in whose favour."""
-    return {
-        "slopes": {seed: slopes(model, ids) for seed, model in models.items()},
-        "mean scores": mean_scores(next(iter(models.values())), ids),
-    }
+    """Train on the corpus, and ask for all of the test."""
+    return judged(build, recipe, part("train"), questions_of_kinds())
 
 
 def validated(build: Build, seed: int) -> Trainer:
@@ -332,11 +191,11 @@ def blind() -> Results:
 def score_of_faulty(build: Build, seed: int) -> Results:
     """Train, and say its loss and how many test sentences are right."""
     trainer = validated(build, seed)
-    written = write(trainer.model, part("test").src)
-    pairs = zip(written, TESTED)
+    asked = questions(TESTED)
+    share = share_right(write(trainer.model, asked), asked)
     return {
         "val_loss": round(trainer.val_losses[-1], 4),
-        "right": sum(text == nepali for text, (_, nepali) in pairs),
+        "right": round(share * len(asked)),
     }
 
 
@@ -350,22 +209,35 @@ def faulty() -> Results:
     }
 
 
-def left_out() -> dict:
-    """Leave each part out of the models of five tasks, from five seeds."""
-    tasks: dict[str, dict] = {name: {} for name in (*KINDS, *TASKS)}
-    mistakes, heads = {}, {}
-    for name in OF_TRANSLATOR:
-        print("  sentences without", name, flush=True)
+def without_each(
+    parts: Iterable[str], run: Callable[[str], Results]
+) -> Results:
+    """Do a run without each part: its shares by kind, then by part, its
+    mistakes and its seconds by part."""
+    tasks, others = dict[str, dict](), dict[str, dict]()
+    for name in parts:
+        print("  without", name, flush=True)
+        found = run(name)
+        for kind, shares in found.pop("shares").items():
+            tasks.setdefault(kind, {})[name] = shares
+        for figure, value in found.items():
+            others.setdefault(figure, {})[name] = value
+    return {"tasks": tasks, **others}
+
+
+def left_out() -> Results:
+    """Leave each part out of the larger translator, and one out of the
+    running one."""
+    data, kinds, *reading = larger_corpus()
+
+    def larger(name: str) -> Results:
+        config = larger_translator(**OF_LARGER[name])
+        build = partial(EncoderDecoder, config)
+        return judged(build, LONGER, data, kinds, *reading, LENGTH)
+
+    def smaller(name: str) -> Results:
         config = replace(tiny_translator, **LEFT_OUT[name])
-        run = translators(partial(EncoderDecoder, config), RECIPE)
-        mistakes[name] = run["mistakes"]
-        for kind, shares in run["shares"].items():
-            tasks[kind][name] = shares
-    for label, task in TASKS.items():
-        for name in task.parts:
-            print(f"  {label} without", name, flush=True)
-            models = task.models(name)
-            tasks[label][name] = task.shares(models)
-            if label == "extremes" and name in ("nothing", "several heads"):
-                heads[name] = heads_of(models, task.others().x)
-    return {"tasks": tasks, "mistakes": mistakes, "heads": heads}
+        return translators(partial(EncoderDecoder, config), RECIPE)
+
+    found = without_each(OF_LARGER, larger)
+    return found | {"translator": without_each(OF_TRANSLATOR, smaller)}

@@ -26,8 +26,6 @@ from tformer_lite import (
 from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.model.modes import evaluating
 
-# A third of the translator's training: enough to tell better from worse.
-THIRD = replace(RECIPE, steps=430)
 WORDS, LISTED = 16, 15  # different tokens, and how many of them are listed
 READER = Config(
     vocab_size=WORDS,
@@ -58,35 +56,12 @@ VARIANTS: dict[str, dict] = {
 }
 
 
-class Asked:
-    """Rows of ids, and what a model shall answer: data[rows] is ((x,), y).
-
-    x is (N, T). y is (N, T) too, and `ignore` where nothing is asked; or it
-    is as long as a model's answers are.
-    """
+class Lookups:
+    """Lists to look up in, as rows of ids: data[rows] is ((x,), y), both
+    (N, T). A row has `listed` of `words` tokens, then one of them again. That
+    last position has a label: what followed it the first time."""
 
     ignore = -100
-
-    def __init__(self, x: Tensor, y: Tensor):
-        self.x, self.y = x, y
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def __getitem__(self, rows: list[int]) -> tuple[tuple[Tensor], Tensor]:
-        return (self.x[rows],), self.y[rows]
-
-
-def last_alone(x: Tensor, answer: Tensor) -> Tensor:
-    """Label the last position of each row: (N, T), (N, 1) -> (N, T)."""
-    y = torch.full_like(x, Asked.ignore)
-    y[:, -1:] = answer
-    return y
-
-
-class Lookups(Asked):
-    """Lists to look up in: `listed` of `words` tokens, one of them again, and
-    the label of that last position: what followed it the first time."""
 
     def __init__(
         self, count: int, seed: int, listed: int = LISTED, words: int = WORDS
@@ -95,11 +70,18 @@ class Lookups(Asked):
         order = torch.rand(count, words, generator=draw).argsort(1)
         asked = torch.randint(listed - 1, (count, 1), generator=draw)
         order = order[:, :listed]
-        x = torch.cat((order, order.gather(1, asked)), 1)
-        super().__init__(x, last_alone(x, order.gather(1, asked + 1)))
+        self.x = torch.cat((order, order.gather(1, asked)), 1)
+        self.y = torch.full_like(self.x, self.ignore)
+        self.y[:, -1:] = order.gather(1, asked + 1)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: list[int]) -> tuple[tuple[Tensor], Tensor]:
+        return (self.x[rows],), self.y[rows]
 
 
-def share_answered(model: nn.Module, data: Asked) -> float:
+def share_answered(model: nn.Module, data: Lookups) -> float:
     """The share of rows in which a model answers all that is asked."""
     with evaluating(model):
         right = model(data.x).argmax(-1) == data.y
@@ -142,25 +124,14 @@ def blocks() -> dict:
     return results | {"every": READING.every}
 
 
-def shares_with(choices: dict, recipe: Recipe) -> Results:
+def shares_with(choices: dict) -> Results:
     """Train the translator with some choices: the share of test sentences
     that come out right from each seed."""
     config = replace(tiny_translator, **choices)
-    runs = by_seed(partial(scores_of, config, recipe))
+    runs = by_seed(partial(scores_of, config, RECIPE))
     return {seed: run["exact_match"] for seed, run in runs.items()}
-
-
-def hidden() -> dict:
-    """Train the translator with feed-forward layers of several widths."""
-    widths = 1, 6, 12, 24, 48, 96
-    return {
-        str(width): shares_with({"d_ff": width}, THIRD) for width in widths
-    }
 
 
 def variants() -> dict:
     """Train the translator with what came after 2017, part by part."""
-    return {
-        name: shares_with(choices, RECIPE)
-        for name, choices in VARIANTS.items()
-    }
+    return {name: shares_with(choices) for name, choices in VARIANTS.items()}

@@ -7,9 +7,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from benchmarks.left_out import TASKS, translators
-from benchmarks.reasons import Lookups
-from benchmarks.translators import RECIPE
+from benchmarks.left_out import translators
+from benchmarks.reasons import READER, READING, Lookups, share_answered
+from benchmarks.translators import RECIPE, Build, by_seed, learner
 from tformer_lite import Config, DecoderOnly, EncoderDecoder, tiny_translator
 from tformer_lite.model.layers import Linear
 from tformer_lite.model.models import Head
@@ -83,18 +83,28 @@ def parameters(kinds: Networks, config: Config) -> dict[str, int]:
 
 def looking_up(listed: int) -> dict:
     """Look up in lists of all words but one, with either network."""
-    words, blocks = listed + 1, TASKS["look-up"]
-    task = blocks._replace(
-        config=replace(blocks.config, vocab_size=words, max_len=words),
-        rows=partial(Lookups, listed=listed, words=words),
+    words, shares = listed + 1, {}
+    config = replace(READER, n_layers=2, vocab_size=words, max_len=words)
+    count = READING.steps * READING.batch_size  # each list is seen once
+    lists, others = (
+        Lookups(n, seed, listed, words) for seed, n in enumerate((count, 1000))
     )
-    shares = {}
     for name, kind in READERS.items():
         print(f"  {name}: {listed} words", flush=True)
-        recipe = replace(task.recipe, lr=READER_RATES[name])
-        task = task._replace(model=kind, recipe=recipe)
-        shares[name] = task.shares(task.models())
-    return {"shares": shares, "parameters": parameters(READERS, task.config)}
+        build, rate = partial(kind, config), READER_RATES[name]
+        models = by_seed(partial(reader_of, build, rate, lists))
+        shares[name] = {
+            seed: share_answered(model, others)
+            for seed, model in models.items()
+        }
+    return {"shares": shares, "parameters": parameters(READERS, config)}
+
+
+def reader_of(
+    build: Build, rate: float, lists: Lookups, seed: int
+) -> nn.Module:
+    """Train what looks up in lists, from a seed."""
+    return learner(build, replace(READING, lr=rate, seed=seed), lists).model
 
 
 def translating(name: str, rate: float) -> dict:

@@ -24,9 +24,9 @@ from benchmarks import (
 from tformer_lite.example.shipped import STORED_FILES
 
 MODULES = {
-    translators: "translator undecayed learning starts schedules",
+    translators: "translator learning starts schedules",
     characters: "overfitting positions characters samples",
-    reasons: "blocks hidden variants",
+    reasons: "blocks variants",
     head_jobs: "head_jobs",
     left_out: "left_out blind faulty",
     experts: "experts",

@@ -13,7 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks.characters import SIZES, STEPS, nano, ours
 from benchmarks.rounds import row, rows_in_turns, seconds_of, spread
-from benchmarks.translators import RECIPE, SEEDS, UNDECAYED, part, shares_right
+from benchmarks.translators import RECIPE, SEEDS, part, shares_right
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
@@ -30,10 +30,6 @@ from tformer_lite import (
 
 V, B, T = 89, 12, 64  # the book's characters; nanoGPT's batch, on a CPU
 CHARACTERS = replace(SIZES, vocab_size=V)
-RECIPES = {
-    "ours: chapter 13's recipe": RECIPE,
-    "ours: without weight decay": UNDECAYED,
-}
 
 
 class OneCall(MultiHeadAttention):
@@ -147,17 +143,11 @@ def nanogpt_step(code: dict, x: Tensor, y: Tensor) -> Callable:
 
 
 def translator_rows() -> list[dict]:
-    """Train the translator with each recipe, from several seeds in turn."""
-    rounds = [
-        [seconds_and_share(replace(recipe, seed=seed))
-         for recipe in RECIPES.values()] for seed in SEEDS[:4]
-    ]  # fmt: skip
-    firsts = [results[0][0] for results in rounds]
-    rows = []
-    for name, results in zip(RECIPES, zip(*rounds)):
-        seconds, exact = zip(*results)
-        rows.append(row(name, seconds, firsts) | {"exact": spread(exact)})
-    return rows
+    """Train the translator from several seeds."""
+    recipes = [replace(RECIPE, seed=seed) for seed in SEEDS[:4]]
+    seconds, exact = zip(*map(seconds_and_share, recipes))
+    trained = row("ours: chapter 13's recipe", seconds, seconds)
+    return [trained | {"exact": spread(exact)}]
 
 
 def seconds_and_share(recipe: Recipe) -> tuple[float, float]:

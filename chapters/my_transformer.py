@@ -137,26 +137,13 @@ class FeedForward(nn.Module):
         return self.output(hidden)
 
 
-class UnbiasedNorm(nn.Module):
-    def __init__(self, d_model, eps=1e-7):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
-
-    def forward(self, x):
-        centred = x - x.mean(-1, keepdim=True)
-        normal = centred / (x.std(-1, keepdim=True) + self.eps)
-        return normal * self.weight + self.bias
-
-
 # Chapter 10 · Encoder block and stack
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff):
         super().__init__()
         self.self_attention = MultiHeadAttention(d_model, n_heads)
         self.feed_forward = FeedForward(d_model, d_ff)
-        self.norms = nn.ModuleList(UnbiasedNorm(d_model) for _ in range(2))
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(2))
 
     def forward(self, x, mask=None):
         first, second = self.norms
@@ -169,7 +156,7 @@ class Stack(nn.Module):
         super().__init__()
         sizes, layers = (d_model, n_heads, d_ff), range(n_layers)
         self.blocks = nn.ModuleList(block(*sizes) for _ in layers)
-        self.norm = UnbiasedNorm(d_model)
+        self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x, *context):
         for block in self.blocks:
@@ -184,7 +171,7 @@ class CrossBlock(nn.Module):
         self.self_attention = MultiHeadAttention(d_model, n_heads)
         self.cross_attention = MultiHeadAttention(d_model, n_heads)
         self.feed_forward = FeedForward(d_model, d_ff)
-        self.norms = nn.ModuleList(UnbiasedNorm(d_model) for _ in range(3))
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(3))
 
     def forward(self, x, memory, mask=None, memory_mask=None):
         first, second, third = self.norms

@@ -20,6 +20,7 @@ const firstSum = (change) => ({
     (path.endsWith("sums.0") ? change : parts.residual)(x, normed, sublayer),
 });
 const centre = (x, axis) => x.sub(x.mean(axis));
+const std = (x, axis) => x.variance(axis, 1).map(Math.sqrt); // PyTorch's
 
 export const bugs = {
   // From scores to weights.
@@ -98,18 +99,15 @@ export const bugs = {
       return x.add(new Tensor(table.data.slice((t - 1) * c, t * c), [c]));
     },
   },
-  norm_over_time: norm((x) => centre(x, 1).div(x.std(1).add(1e-7))),
+  norm_over_time: norm((x) => centre(x, 1).div(std(x, 1).add(1e-5))),
   norm_over_sentence: norm((x) => {
     const [b, t, c] = x.shape;
     const whole = x.view(b, t * c);
-    return centre(whole, 1).div(whole.std(1)).view(b, t, c);
+    return centre(whole, 1).div(std(whole, 1)).view(b, t, c);
   }),
-  norm_squared: norm((x) => {
-    const variance = x.std(-1).map((s) => s * s);
-    return centre(x, -1).div(variance.add(1e-7).map((s) => s * s));
-  }),
+  norm_squared: norm((x) => centre(x, -1).div(x.variance(-1).add(1e-5).map((v) => v * v))),
   norm_made_anew: {
-    norm: (x) => centre(x, -1).div(x.std(-1).add(1e-7)),
+    norm: (x) => centre(x, -1).div(x.variance(-1).add(1e-5).map(Math.sqrt)),
   },
   sum_ignored: firstSum((x, normed, sublayer) => {
     sublayer(normed(x));

@@ -125,8 +125,7 @@ export const checks = {
       const offsets = changing(model, /norms?(\.\d)?\.bias$/, (x) => x.map(() => 0));
       const bare = run(having(model, { ...gains, ...offsets }), src, tgt);
       for (const [path, x] of ending(bare, /norms?(\.\d)?$/)) {
-        const least = 0.9 * (1 - 1 / x.shape.at(-1)); // the deviation is unbiased
-        const wrong = x.mul(x).mean(-1).data.find((square) => !(square > least && square < 1.1));
+        const wrong = x.mul(x).mean(-1).data.find((square) => !(square > 0.9 && square < 1.1));
         if (wrong !== undefined) return `After ${plain(path)}, a position has ${rounded(wrong)}.`;
       }
       return "";

@@ -15,10 +15,11 @@ export const parts = {
     return x.add(table.first(x.shape[1]));
   },
 
-  /** Give each position's channels mean 0 and deviation 1, then a gain and an
-   * offset; the deviation is the unbiased one: (B, T, C). Chapter 9. */
+  /** Give each position's channels mean 0 and variance 1, then a gain and an
+   * offset: (B, T, C). Chapter 9. */
   norm(x, gain, offset) {
-    return x.sub(x.mean(-1)).div(x.std(-1).add(1e-7)).mul(gain).add(offset);
+    const deviation = x.variance(-1).add(1e-5).map(Math.sqrt);
+    return x.sub(x.mean(-1)).div(deviation).mul(gain).add(offset);
   },
 
   /** Normalise, let a sublayer make a change of it, and add the change to what

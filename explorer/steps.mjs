@@ -53,13 +53,13 @@ const KINDS = [
     },
   },
   {
-    end: /norms?(\.\d)?$/, code: "(x - mean) / (deviation + 1e-7) * gain + offset", axes: "BTC",
+    end: /norms?(\.\d)?$/, code: "(x - mean) / sqrt(variance + 1e-5) * gain + offset", axes: "BTC",
     says: "less the row's mean, divided by its deviation, times a gain, plus an offset",
     make({ run, path, input }, [b, t, c]) {
       const row = line(input, b, t);
       const mean = row.reduce((a, x) => a + x, 0) / row.length;
       const squares = row.reduce((a, x) => a + (x - mean) ** 2, 0);
-      const deviation = Math.sqrt(squares / (row.length - 1)) + 1e-7;
+      const deviation = Math.sqrt(squares / row.length + 1e-5);
       const [gain, offset] = ["weight", "bias"].map(
         (name) => run.model.parameters[`${path}.${name}`].at(c));
       return sum([[row[c], 1], [-mean, 1]], (x) => (x / deviation) * gain + offset,

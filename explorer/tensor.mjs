@@ -116,11 +116,10 @@ export class Tensor {
   max(axis) { return this.reduce(axis, (line) => Math.max(...line)); }
   mean(axis) { return this.sum(axis).div(this.shape.at(axis)); }
 
-  /** Measure how far numbers lie from their mean; the deviation is unbiased. */
-  std(axis) {
+  /** Measure how far numbers lie from their mean; unbiased, if `less` is 1. */
+  variance(axis, less = 0) {
     const centred = this.sub(this.mean(axis));
-    const squares = centred.mul(centred).sum(axis);
-    return squares.div(this.shape.at(axis) - 1).map(Math.sqrt);
+    return centred.mul(centred).sum(axis).div(this.shape.at(axis) - less);
   }
 
   /** Turn each line along an axis into shares that sum to 1. */

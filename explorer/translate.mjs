@@ -6,11 +6,14 @@ import { ids } from "./tensor.mjs";
 export const [UNK, PAD, SOS, EOS] = [0, 1, 2, 3];
 export const LENGTH = 8;
 
-/** Cut a sentence at spaces and around . , ! ? and the danda, in small
- * letters. */
-export function words(text) {
-  return text.normalize("NFC").toLowerCase().match(/[^\s.,!?।]+|[.,!?।]/gu) ?? [];
-}
+/** Cut a text at spaces and around . , ! ? and the danda, in small letters. */
+const cut = (text) => text.normalize("NFC").toLowerCase().match(/[^\s.,!?।]+|[.,!?।]/gu) ?? [];
+const isNepali = (word) => /[ऀ-ॿ]/u.test(word);
+
+/** Give the words and marks of a sentence, without Nepali ones. */
+export const words = (text) => cut(text).filter((word) => !isNepali(word));
+/** Give the Nepali words with which somebody wants the translation to begin. */
+export const firstWords = (text) => cut(text).filter(isNepali);
 
 /** Lay a sentence out as a row of ids: start, words, end, padding. Raises
  * RangeError for one that does not fit. */
@@ -22,10 +25,10 @@ export function row(text, vocabulary) {
   return padded([SOS, ...found, EOS]);
 }
 
-/** Write the likeliest word until the end or 8 tokens, one at a time: in the end a
- * row of ids. The rest of the row is padding while it is written, as it is in the
- * book's pictures; `each` is given the logits of each word, of length V. */
-export function* wordByWord(model, source, each = () => {}) {
+/** Write the likeliest word until the end or 8 tokens, after the ids `first`: in the
+ * end a row of ids. What is not written yet is padding, as in the book's pictures;
+ * `each` is given the logits of each word, of length V. */
+export function* wordByWord(model, source, each = () => {}, first = []) {
   const src = ids([source]);
   const memory = model.encode(src);
   const written = [SOS];
@@ -34,7 +37,7 @@ export function* wordByWord(model, source, each = () => {}) {
     const { data } = model.decode(ids([padded(written)]), memory, src, undefined, last);
     each(data);
     yield;
-    written.push(data.reduce((best, x, i) => (x > data[best] ? i : best), 0));
+    written.push(first[last] ?? data.reduce((best, x, i) => (x > data[best] ? i : best), 0));
   }
   return written;
 }

@@ -80,9 +80,7 @@ def breakable(names: str) -> str:
 @cache
 def shelf_of(name: str) -> str:
     """Find the shelf of a bug; "" for another name."""
-    titles = (
-        t for t, bugs in shelves().items() if name in map(BUG_NAME, bugs)
-    )
+    titles = (t for t, row in shelves().items() if name in map(BUG_NAME, row))
     return next(titles, "")
 
 

@@ -23,6 +23,9 @@ PLACES = {
     f"tformer_lite.{file.parent.name}.{place}": place
     for place, file in PLACE_FILES.items()
 }
+# PyTorch's own norm shows no line that could be changed. Where one is changed
+# in `variants`, models take the same function from there, written out.
+WRITTEN_NORM = "choices", "layer=nn.LayerNorm,", 'layer="variants.LayerNorm",'
 
 
 def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
@@ -38,7 +41,9 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     A line that stands there twice, as in two blocks, is replaced twice.
     Raises ValueError when it does not stand there.
     """
-    copies = Copies(file, new_source(file, right, wrong))
+    copies = Copies({file: new_source(file, right, wrong)})
+    if file == "variants":
+        copies.sources["choices"] = new_source(*WRITTEN_NORM)
     return SimpleNamespace(**{name: copies[name] for name in PLACE_FILES})
 
 
@@ -69,9 +74,9 @@ class Copies(dict[str, ModuleType]):
     They import one another. What is not copied they import as it is.
     """
 
-    def __init__(self, file: str, text: str):
+    def __init__(self, sources: dict[str, str]):
         super().__init__()
-        self.sources = {file: text}
+        self.sources = sources
 
     def __missing__(self, file: str) -> ModuleType:
         module = ModuleType(f"copies.{file}")

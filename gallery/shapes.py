@@ -38,10 +38,9 @@ def example_shapes(model: nn.Module) -> Shapes:
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
         _, name = names_of(step)
-        for mark in (
-            step.makes if name.rpartition(":")[2] in ATTENTION_NAMES else ()
-        ):
-            keep_shape(name, mark.shape)
+        if name.rpartition(":")[2] in ATTENTION_NAMES:
+            for mark in step.makes:
+                keep_shape(name, mark.shape)
     return found
 
 
@@ -50,6 +49,4 @@ def changed_shapes(mine: Shapes, right: Shapes) -> list[str]:
 
     What only one of them makes has no other shape to be compared with.
     """
-    return [
-        name for name in right if mine.get(name, right[name]) != right[name]
-    ]
+    return [x for x in right if mine.get(x, right[x]) != right[x]]

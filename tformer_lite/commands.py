@@ -139,7 +139,7 @@ def examine(best: lite.Checkpoint, test: list[tuple[str, str]]) -> None:
     split = best.tokenizers[1].split
     ours, wanted = (
         [" ".join(split(text)) for text in side]
-        for side in (translations(best, sentences), texts)
+        for side in (translate_all(best, sentences), texts)
     )
     share = lite.exact_match(ours, wanted)
     print(f"Test: {len(test)} sentences, exact match {share:.1%}")
@@ -262,10 +262,10 @@ def translate(args: Namespace) -> None:
     saved = lite.trained_translator()
     if args.ckpt:
         saved = checkpoint_of(args.ckpt, lite.EncoderDecoder)
-    print(*translations(saved, args.sentence), sep="\n")
+    print(*translate_all(saved, args.sentence), sep="\n")
 
 
-def translations(
+def translate_all(
     saved: lite.Checkpoint, sentences: Sequence[str]
 ) -> list[str]:
     """Translate sentences, each for itself; warn of unknown words."""

@@ -26,6 +26,7 @@ from tformer_lite.example.shipped import (
     stored,
     trained_lookup,
     trained_translator,
+    translations,
 )
 from tformer_lite.hooks import print_shapes
 from tformer_lite.model.attention import (

@@ -2,11 +2,11 @@
  * plant a bug, look at every number. */
 import { bugs } from "./bugs.mjs";
 import { ids } from "./tensor.mjs";
-import { EOS, LENGTH, run, words } from "./translate.mjs";
+import { EOS, LENGTH, firstWords, run, words } from "./translate.mjs";
 import { element, partsOf } from "./elements.mjs";
 import { following, isSentence, turnRound } from "./sentences.mjs";
 import {
-  english, joined, named, rest, slowly, translate, translation,
+  english, joined, named, nepali, rest, slowly, translate, translation,
 } from "./translator.mjs";
 import { follow } from "./address.mjs";
 import { Attending } from "./attending.mjs";
@@ -21,7 +21,8 @@ const inside = new Inside(page, remember);
 const hunt = new Hunt(page, translator.bugs, { runWith, changed: show });
 const lamps = new Lamps(page);
 const findings = new Findings(script, tell);
-const attending = new Attending(page, translator, (typed) => write(joined(typed)));
+const attending = new Attending(page, translator, (typed) =>
+  write(joined([...typed, ...firstWords(page.sentence.value)])));
 
 /** Run the sentence that is shown, and the words written of it, with a bug. */
 function runWith(bug) {
@@ -51,7 +52,10 @@ function show() {
   const fits = asked.length && asked.length <= LENGTH - 2;
   const text = fits ? page.sentence.value : shown?.text ?? page.sentence.defaultValue;
   const typed = words(text);
-  const unknown = [...new Set(typed.filter((word) => !english.has(word)))];
+  const unknown = [...new Set([
+    ...typed.filter((word) => !english.has(word)),
+    ...firstWords(text).filter((word) => !nepali.has(word)),
+  ])];
   complete(asked, page.sentence.value);
   page.swap.disabled = !turnRound(translator.grammar, asked);
   page.error.textContent = fits ? doubt(typed, unknown)

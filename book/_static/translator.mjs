@@ -3,7 +3,7 @@
 import { parameters } from "./parameters.mjs";
 import { Translator } from "./model.mjs";
 import { ids } from "./tensor.mjs";
-import { LENGTH, PAD, outcome, row, run, wordByWord } from "./translate.mjs";
+import { LENGTH, PAD, UNK, firstWords, outcome, row, run, wordByWord } from "./translate.mjs";
 
 export const [english, nepali] =
   translator.words.map((known) => new Map(Object.entries(known)));
@@ -28,7 +28,8 @@ export function modelWith(changed) {
  * read, the mean of the heads. */
 export function* translation(model, text) {
   const [source, logits] = [row(text, english), []];
-  const written = yield* wordByWord(model, source, (scores) => logits.push([...scores]));
+  const first = firstWords(text).map((word) => nepali.get(word) ?? UNK);
+  const written = yield* wordByWord(model, source, (scores) => logits.push([...scores]), first);
   const target = [...written.slice(0, -1), ...Array(LENGTH).fill(PAD)].slice(0, LENGTH);
   const steps = run(model, ids([source]), ids([target]));
   const weights = steps.values.get("decoder.blocks.0.cross_attention:weights");

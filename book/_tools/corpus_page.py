@@ -14,6 +14,9 @@ from cells import digest
 from fillers import COLUMN, DATA, PEOPLE, SLOT_WORDS, VERBS, rows
 from grammar import CONSTRUCTIONS
 
+from benchmarks.larger import names as named
+from benchmarks.larger import people as people_pairs
+
 CORPUS_PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
@@ -188,6 +191,19 @@ def sample(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
     return [pair for _, pair in sorted(order, key=lambda o: o[0])][:SAMPLES]
 
 
+def larger() -> str:
+    body = []
+    for kind, parts in {"people": people_pairs(), "names": named()}.items():
+        learned, tested = map(len, parts)
+        head = f"**{kind}** ({learned:,} to train on, {tested:,} to test)"
+        body += [(head, *parts[1][0]), ("", *parts[1][1])]
+    return table("kind|English|Nepali", body)
+
+
+def pets() -> str:
+    return f"{', '.join(SLOT_WORDS['PETS'].split())}\n"
+
+
 def doubts() -> str:
     """Count the pairs that a doubt touches, and show both forms."""
     pairs = grammar.corpus_sentences()
@@ -212,9 +228,11 @@ TABLES = {
     "encounters": encounters,
     "things": things,
     "samples": samples,
+    "larger": larger,
+    "PETS": pets,
 } | {
     name: partial(word_table, name)
-    for name in SLOT_WORDS.keys() - {"THINGS", "BEINGS"}
+    for name in SLOT_WORDS.keys() - {"THINGS", "BEINGS", "PETS"}
 }
 
 

@@ -35,12 +35,15 @@ def pairs(name: str) -> dict[str, Pair]:
 # Who, by what they are called in English: the column of their verb forms.
 PEOPLE = {row[0]: row for row in rows(VERBS["PEOPLE"])}
 COLUMN = {"i": 0, "we": 1, "you": 2, "he": 3, "ram": 3, "hari": 3, "they": 4}
+POLITE = "you, politely"
+COLUMN[POLITE] = 5
 THIRD = "he", "ram", "hari"
 IS = {"i": ("am", "was"), "he": ("is", "was"), "": ("are", "were")}
 MAKES = {row[0]: row[2].split() for row in rows(SLOT_WORDS["THINGS"])}
 THINGS = pairs("THINGS")
 QUALITIES = pairs("QUALITIES")
 WAYS = pairs("WAYS")
+WARES = pairs("KINDS")
 POINTERS = pairs("POINTERS")
 THE = {"the": ("the", "")} | POINTERS
 OWNERS = {row[4]: (row[4], word(row[5])) for row in PEOPLE.values()}
@@ -68,7 +71,8 @@ def do(who: str, verb: str, table: str) -> list[Pair]:
 def person(who: str, column: int = 1) -> Pair:
     """Give somebody in English and Nepali: alone (1), as agent (2), as one
     who has something (3)."""
-    return who, word(PEOPLE[who][column])
+    row = (PEOPLE | {POLITE: rows(VERBS["POLITE"])[0]})[who]
+    return row[0], word(row[column])
 
 
 Fillers = Iterator[tuple[tuple[str, ...], dict[str, Pair]]]
@@ -178,14 +182,39 @@ def trades() -> Fillers:
 
 
 def deeds() -> Fillers:
-    things = pairs("KINDS")
     for deed in DATA["DEEDS"]:
         for i, thing in enumerate(deed["objects"].split()):
             for who in ("i", "we", "you", THIRD[i % 3], "they"):
-                for tense, slots in enumerate(acts(who, deed)):
-                    agent = person(who, 2 if tense in (2, 3) else 1)
-                    core = slots["base"][0], thing
-                    yield core, slots | {"who": agent, "thing": things[thing]}
+                yield from done_to(deed, thing, who)
+
+
+def polite() -> Fillers:
+    for deed in DATA["DEEDS"]:
+        for thing in deed["objects"].split():
+            yield from done_to(deed, thing, POLITE)
+
+
+def orders() -> Fillers:
+    places = [WAYS[way] for way in ("here", "there")]
+    times = pairs("TIMES").values()
+    people = [who for who in PEOPLE if who != "you"]
+    for deed in DATA["DEEDS"]:
+        for thing, who in product(deed["objects"].split(), people):
+            _, _, (core, past), *_ = done_to(deed, thing, who)
+            for time, way in product(times, places):
+                slots = past | {"way": way, "time": time}
+                words = [slots[x][1] for x in ("who", "time", "way", "thing")]
+                for first in words:
+                    rest = " ".join(word for word in words if word != first)
+                    yield core, slots | {"words": ("", f"{first} {rest}")}
+
+
+def done_to(deed: dict, thing: str, who: str) -> Fillers:
+    """What somebody does to a thing, in each tense."""
+    for tense, slots in enumerate(acts(who, deed)):
+        agent = person(who, 2 if tense in (2, 3) else 1)
+        core = slots["base"][0], thing
+        yield core, slots | {"who": agent, "thing": WARES[thing]}
 
 
 def moves() -> Fillers:

@@ -26,8 +26,8 @@ from gallery.catching import shelf_of
 from tformer_lite import (
     Checkpoint,
     EncoderDecoder,
-    english_nepali,
     trained_translator,
+    translations,
 )
 
 WEIGHTS_FILE = Path(__file__).parents[1] / "_static" / "translator.json"
@@ -60,7 +60,7 @@ def json_text(kept: Checkpoint) -> str:
     """Write the model, the words of both languages, and what is tried."""
     said = model_data(kept.model) | {
         "words": [tokenizer.ids for tokenizer in kept.tokenizers],
-        "tests": [english for english, _ in english_nepali("test")],
+        "tests": [*translations("test")],
         "grammar": states(grammar_sentences()),
         "glosses": glosses(),
         "sounds": {word: sounds()[word] for word in glosses()},
@@ -118,8 +118,8 @@ def glosses() -> dict[str, str]:
     counts: dict[str, Counter] = defaultdict(Counter)
     for row in grammar.CONSTRUCTIONS:
         for _, slots in row.fill():
-            # Turned round, English has the other one for the subject.
-            for slot in slots.keys() - {"topic", "by"}:
+            # The words of these fill other slots: turned round, or in a row.
+            for slot in slots.keys() - {"topic", "by", "words"}:
                 for english, nepali in word_pairs(slot, *slots[slot]):
                     counts[nepali][english] += 1
     asking = {nepali: english for english, nepali in pairs("ASKING").values()}

@@ -13,16 +13,17 @@ __all__ = ["without"]
 
 NOTHING = "nothing"  # what the whole model leaves out
 WHOLE = "nothing left out"  # and what its row is called
-ROW, WIDE = 24, 164  # a row, and what its dots have
+ROW, WIDE = 20, 164  # a row, and what its dots have
 LETTERS = 23  # of a name, in a line
 SPOT: Style = {"marker": "o", "ls": "", "ms": 5.5, "clip_on": False}
-# What the book calls the tasks of `benchmarks/left_out.py`.
+# What the book calls the sentences of `benchmarks/left_out.py`.
 TASKS = {
     "roles": "who did what to whom",
-    "old": "other sentences",
-    "look-up": "look-up in 8 words",
-    "digits": "digits",
-    "extremes": "largest and smallest",
+    "other": "other sentences",
+    "polite": "polite",
+    "order": "order",
+    "people": "people",
+    "names": "names",
 }
 Shares = Mapping[str, float]  # of what is right, by seed
 Tasks = Mapping[str, Mapping[str, Shares]]  # by part
@@ -39,9 +40,9 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     are rings; without one a panel for each task, with a row for each part,
     in one order. Raises ValueError for a part that no task leaves out.
 
-    >>> tasks = {"digits": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
+    >>> tasks = {"names": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
     >>> without(tasks, "norms")
-    without norms, percent right: digits 50, whole 100.
+    without norms, percent right: names 50, whole 100.
     """
     tasks = {name: tasks[name] for name in TASKS if name in tasks} | {**tasks}
     parts = dict.fromkeys(name for found in tasks.values() for name in found)

@@ -14,6 +14,7 @@ from tformer_lite import (
     english_tokenizer,
     nepali_tokenizer,
     running_example,
+    translations,
 )
 
 PARTS = {name: english_nepali(name) for name in ("train", "valid", "test")}
@@ -31,14 +32,40 @@ def test_the_grammar_writes_the_shipped_files():
         assert (grammar.TEXTS / name).read_bytes() == text.encode(), name
 
 
-def test_there_are_more_than_2000_pairs_and_no_side_twice():
+def test_there_are_more_than_2000_pairs_and_no_translation_twice():
     assert len(PAIRS) >= 2000
+    sentences = {name: len(translations(name)) for name in PARTS}
     for name, share in (("train", 0.8), ("valid", 0.1), ("test", 0.1)):
-        assert abs(len(PARTS[name]) / len(PAIRS) - share) < 0.04
+        assert abs(sentences[name] / sum(sentences.values()) - share) < 0.04
+    assert len({nepali for _, nepali in PAIRS}) == len(PAIRS)
     for side in zip(*PAIRS):
-        assert len(set(side)) == len(PAIRS)
         # With its start and end a sentence has at most 8 tokens.
         assert max(len(words(text)) for text in side) == 6
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_sentence_with_several_translations_is_of_one_of_two_kinds(name):
+    found = translations(name)
+    pairs = [(english, text) for english in found for text in found[english]]
+    assert sorted(pairs) == sorted(PARTS[name])
+    for english, right in found.items():
+        if len(right) == 2:  # polite
+            assert english.startswith("you ")
+            (*elder, polite, _), (*friend, verb, _) = map(words, sorted(right))
+            assert elder[0].removesuffix("ले") == "तपाईं"
+            assert friend[0].removesuffix("ले") == "तिमी"
+            assert friend[1:] == elder[1:]
+            assert verb != polite
+        elif len(right) > 1:  # order
+            rows = [words(text) for text in right]
+            assert len({row[0] for row in rows}) == len(rows) == 4
+            assert len({tuple(sorted(row)) for row in rows}) == 1
+            assert len({row[-2] for row in rows}) == 1  # the verb
+            canonical = min(rows, key=lambda row: row[0][-2:] != "ले")
+            for first, *others in rows:
+                assert others == [word for word in canonical if word != first]
+    kinds = {len(right) for right in found.values()}
+    assert kinds == ({1} if name == "valid" else {1, 2, 4})
 
 
 def test_sentences_are_written_as_the_running_example_is():

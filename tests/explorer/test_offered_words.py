@@ -93,16 +93,16 @@ def test_what_is_no_sentence_is_not_swapped():
 
 def test_a_word_says_what_it_means_and_whether_it_is_the_object():
     said = weights.glosses()
-    known = "हरिले हरिलाई मलाई भोको कुकुरले कुकुरलाई कसले कहिल्यै के"
+    known = "हरिले हरिलाई मलाई भोको कुकुरले कुकुरलाई कसले कहिल्यै के हिजो तपाईंले"
     assert [said[word] for word in known.split()] == [
         *("hari", "hari (object)", "me", "hungry", "dog", "dog (object)"),
-        *("who", "never", "(yes or no?)"),
+        *("who", "never", "(yes or no?)", "yesterday", "you"),
     ]
     words = {word for word in GIVEN["words"][1] if word[0] not in "[।?"}
     assert words == said.keys()
     # The page marks two endings: no other words have them.
     everybody = [fillers.WHO, *fillers.somebodies()]
-    agents = {one.agent.split()[-1] for one in everybody}
+    agents = {one.agent.split()[-1] for one in everybody} | {"तपाईंले"}
     patients = {one.patient.split()[-1] for one in everybody}
     assert {word for word in words if word.endswith("ले")} == agents
     assert {word for word in words if word.endswith("लाई")} == patients

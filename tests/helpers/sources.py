@@ -25,7 +25,7 @@ from tformer_lite import (
 
 SRC, TGT, *_ = running_example()
 # In source 000 the table has variance 1, and is divided by sqrt(12).
-CONFIG_000 = replace(tiny_translator, embedding="shrunk")
+CONFIG_000 = replace(tiny_translator, embedding="shrunk", norm="unbiased")
 # Source 003 does not scale its embeddings.
 CONFIG_003 = replace(paper_base, embedding="plain")
 SIZES_003 = {"max_len": 40, "d_model": 64, "n_layers": 2, "d_ff": 96}

@@ -28,6 +28,16 @@ def english_nepali(part: str = "train") -> list[tuple[str, str]]:
     return read_pairs(TEXTS / f"{part}.tsv")
 
 
+def translations(part: str = "train") -> dict[str, list[str]]:
+    """Gather what each English sentence of a part may be in Nepali: one, two
+    with the polite *you*, four where several words can come first.
+    """
+    found: dict[str, list[str]] = {}
+    for english, nepali in english_nepali(part):
+        found.setdefault(english, []).append(nepali)
+    return found
+
+
 def book_text() -> str:
     """Read the prose of chapters 0 to 12, as it once was: 96,077 characters
     for the character model. CC BY 4.0, as the book is.
@@ -81,10 +91,8 @@ def trained_lookup() -> Checkpoint:
 def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
-    The runs are translator, undecayed, learning, starts, schedules,
-    overfitting, positions, characters, samples, blocks, hidden, head_jobs,
-    variants, left_out, blind, faulty, experts and recurrent; another name
-    raises ValueError. Losses are in nats, and shares between 0 and 1.
+    Another name raises ValueError, which lists all. Losses are in nats, and
+    shares between 0 and 1.
     """
     results = json.loads((STORED_FILES / "results.json").read_text("utf8"))
     if name not in results:

@@ -82,11 +82,11 @@ class Config:
 
 # fmt: off
 # Source 000: the English-Nepali translator of the book. The source itself
-# shrinks its tokens: embedding="shrunk".
+# has embedding="shrunk" and norm="unbiased".
 tiny_translator = Config(
     vocab_size=1024, max_len=8,
     d_model=12, n_heads=3, n_layers=1, d_ff=48, dropout=0.0,
-    bias=False, positions="learned", norm="unbiased",
+    bias=False, positions="learned",
 )
 
 # Source 002: a language model that writes character by character.
