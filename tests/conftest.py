@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+import browsers
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.helpers.browser import (
     NO_BOOK,
     PAGES,
-    executable,
+    need_browser,
     new_reader,
     open_page,
 )
@@ -16,16 +16,17 @@ from tests.helpers.project import archive, copy_project, run
 
 
 @pytest.fixture(scope="module")
-def browser():
+def chromium():
+    need_browser()
+    with browsers.chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
     if not PAGES:
         pytest.fail(NO_BOOK)
-    path = executable()
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(
-            executable_path=path, args=["--no-sandbox"]
-        )
-        yield chromium
-        chromium.close()
+    return chromium
 
 
 @pytest.fixture(scope="module")

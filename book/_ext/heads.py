@@ -19,13 +19,14 @@ from urllib.parse import urlsplit
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.nodes import traverse_parent
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from links import COLAB
 from repository import NOBODY, ROOT, addresses, module_version
 
 REPOSITORY, SITE_ADDRESS = addresses(ROOT)
-GUIDE = "book/how_to_read", "run-it-yourself"
+GUIDE = "book/how_to_read"
 SHORT, LONG = 50, 160  # letters of a description
 NOT_FOUND = """<section><h1>Page not found</h1>
 <p>There is no page at this address. It may have moved. Start again on the
@@ -117,10 +118,7 @@ def description(doctree: nodes.document | None) -> str:
 def paragraphs(doctree: nodes.document) -> Iterator[str]:
     """Give the paragraphs that are long enough to describe a page."""
     for paragraph in doctree.findall(nodes.paragraph):
-        above, inside = paragraph.parent, False
-        while above:
-            inside |= isinstance(above, NO_TEXT)
-            above = above.parent
+        inside = any(traverse_parent(paragraph, NO_TEXT))
         text = " ".join(MARKUP.sub(" ", paragraph.astext()).split())
         if not inside and len(text) >= SHORT:
             yield text
@@ -144,9 +142,8 @@ def way_to_run(app: Sphinx, page: str) -> str:
     """Write the link that opens a chapter in Colab, or else leads to how to
     run it on the reader's own machine."""
     if not is_set():
-        guide, place = GUIDE
-        url = f"{app.builder.get_relative_uri(page, guide)}#{place}"
-        return f'<a href="{url}">How to run this chapter</a>'
+        url = app.builder.get_relative_uri(page, GUIDE)
+        return f'<a href="{url}#run-it-yourself">How to run this chapter</a>'
     name = REPOSITORY.removeprefix("https://github.com/")
     branch = app.config.html_theme_options["repository_branch"]
     url = escape(f"{COLAB}/{name}/blob/{branch}/{page}.ipynb")

@@ -79,7 +79,7 @@ ICON_SVG = (
     '<svg class="svg-inline--fa {classes}" aria-hidden="true"{rest} '
     'viewBox="0 0 {wide} {high}"><path fill="currentColor" d="{path}"/></svg>'
 )
-NO_ICON = '<path class="missing"/>'
+WITH_RULES = {"media", "supports", "layer"}
 
 
 def light_page(page: str) -> str:
@@ -153,9 +153,6 @@ def used_rules(rules: list, words: set[str]):
             yield rule.serialize()
 
 
-WITH_RULES = {"media", "supports", "layer"}
-
-
 def used_selectors(prelude: str, words: set[str]) -> str:
     """Keep those selectors of a rule whose classes are all in use."""
     depth, parts = 0, [""]
@@ -197,7 +194,7 @@ def with_icons(page: str, icons: dict[str, re.Match]) -> str:
         names = re.findall(r"\bfa-([\w-]+)", icon["class"])
         drawing = next((icons[n] for n in names if n in icons), None)
         if drawing is None:
-            return f"<svg>{NO_ICON}{escape(icon['class'])}</svg>"
+            return f'<svg><path class="missing"/>{escape(icon["class"])}</svg>'
         return ICON_SVG.format(
             classes=ICON_KIND.sub("", icon["class"]).strip(),
             rest=re.sub(r'\s+title="[^"]*"', "", icon["rest"]),

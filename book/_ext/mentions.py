@@ -12,7 +12,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.util.nodes import make_refnode
+from sphinx.util.nodes import make_refnode, traverse_parent
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from packages import PACKAGES
@@ -47,7 +47,7 @@ def link_mentions(app: Sphinx, page: nodes.document, docname: str) -> None:
         left = {name: places[name] for name in places.keys() - own_names}
         for code in list(scope.findall(nodes.literal)):
             name = code.astext().removesuffix("()")
-            if name in left and not is_inside(code):
+            if name in left and not any(traverse_parent(code, NO_PLACE)):
                 link(app, code, docname, *left.pop(name))
 
 
@@ -57,14 +57,6 @@ def is_own(node: nodes.Node) -> bool:
     return isinstance(node, kinds) and not isinstance(
         node.parent, addnodes.pending_xref
     )
-
-
-def is_inside(node: nodes.Node) -> bool:
-    """Tell whether a node stands where no link should be."""
-    while node := node.parent:
-        if isinstance(node, NO_PLACE):
-            return True
-    return False
 
 
 def link(app: Sphinx, code: nodes.literal, here: str, page: str, place: str):

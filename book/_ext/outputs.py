@@ -43,7 +43,7 @@ class Figures(SphinxPostTransform):
     default_priority = 1
 
     def run(self) -> None:
-        for bundle in self.document.findall(is_output):
+        for bundle in self.document.findall(nodes.container):
             faces = {face.get("mime_type"): face for face in bundle.children}
             words = faces.get("text/plain")
             if words is None:
@@ -71,13 +71,6 @@ def figure(svg: str) -> str:
     start = re.sub(ITS_OWN, "", start)
     inside = re.sub(r'(<svg class="panel") x="\S+" y="\S+"', r"\1", inside)
     return f"{start.replace('<svg', '<div', 1)}>{inside}</div>"
-
-
-def is_output(node: nodes.Node) -> bool:
-    return (
-        isinstance(node, nodes.container)
-        and node.get("nb_element") == "mime_bundle"
-    )
 
 
 def lay_out(app: Sphinx, _page: str, _template, context: dict, _doctree):

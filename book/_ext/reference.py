@@ -84,7 +84,9 @@ class Reference(Room):
         kind = DIRECTIVES.get(type(entry.node), "data")
         text = markup(api.docstring_of(entry))
         if kind == "data":
-            text += f"\n\n```python\n{value_lines(entry)}\n```"
+            module = api.file_of(entry.module).read_text("utf8")
+            code = ast.get_source_segment(module, entry.node)
+            text += f"\n\n```python\n{code}\n```"
         if kind == "class":
             text += "".join(map(method_entry, api.public_methods(entry.node)))
         return ENTRY.format(
@@ -132,12 +134,6 @@ def plain_text(text: str) -> str:
     text = MARKS.sub(r"\\\g<0>", text.replace(" -> ", " → "))
     span = '<span class="shape">{}</span>'
     return SHAPE.sub(lambda shape: span.format(axis_html(shape[0])), text)
-
-
-def value_lines(entry: api.Entry) -> str:
-    """Give the lines that make a value."""
-    lines = api.file_of(entry.module).read_text("utf8").splitlines()
-    return "\n".join(lines[entry.node.lineno - 1 : entry.node.end_lineno])
 
 
 def settle(box: nodes.Element, entries: dict[str, str]) -> None:

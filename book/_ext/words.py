@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
-from sphinx.util.nodes import make_refnode
+from sphinx.util.nodes import make_refnode, traverse_parent
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 import roles
@@ -88,7 +88,8 @@ def introductions(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
         if page != GLOSSARY and "/exercises/" not in page:
             for node in env.get_doctree(page).findall():
                 for name in linked_terms(node):
-                    found.setdefault(name, (page, section_of(node)))
+                    section = next(traverse_parent(node, nodes.section))
+                    found.setdefault(name, (page, section["ids"][0]))
     return found
 
 
@@ -100,13 +101,6 @@ def linked_terms(node: nodes.Node) -> list[str]:
         names = TERM_LINK.findall(node.astext())
         return [unescape(name).lower() for name in names]
     return []
-
-
-def section_of(node: nodes.Node) -> str:
-    """Give the name of the section that a node stands in."""
-    while not isinstance(node, nodes.section):
-        node = node.parent
-    return node["ids"][0]
 
 
 def say_where(app: Sphinx, doctree: nodes.document, page: str) -> None:

@@ -3,7 +3,11 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+
+from playwright.sync_api import Browser, sync_playwright
 
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", MAC]
@@ -21,6 +25,17 @@ DRIVER = [sys.executable, "-m", "playwright", "--version"]
 def browser_path() -> str | None:
     """Give the first of the browsers that this machine has."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start it, and end it afterwards."""
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=browser_path(), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
 
 
 @cache

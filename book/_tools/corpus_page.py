@@ -4,7 +4,7 @@ A table stands between <!-- its name --> and <!-- end -->.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +21,6 @@ CORPUS_PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
 HYPHEN = re.compile(r"-(?=[\u0900-\u097f])")
-SAMPLES = 20
 MANY = "i", "we", "you", "he", "they"
 TENSES = "present", "past", "future"
 DEEDS = DATA["DEEDS"] + DATA["MOVES"] + DATA["DONE"]
@@ -171,26 +170,6 @@ def word_table(name: str) -> str:
     return table("English|Nepali", body)
 
 
-def samples() -> str:
-    parts = []
-    for name, part in grammar.corpus_parts().items():
-        body = [
-            (pair.english, f"{pair.nepali}<br>*{sound_of(pair.nepali)}*")
-            for pair in sample(part)
-        ]
-        parts.append(f"**{name}**\n\n{table('English|Nepali', body)}")
-    return "\n".join(parts)
-
-
-def sample(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
-    """Choose sentences by their hash, from each construction in turn."""
-    rank, order = Counter(), []
-    for pair in sorted(part, key=lambda pair: digest(pair.nepali)):
-        order.append((rank[pair.construction], pair))
-        rank[pair.construction] += 1
-    return [pair for _, pair in sorted(order, key=lambda o: o[0])][:SAMPLES]
-
-
 def larger() -> str:
     body = []
     for kind, parts in {"people": people_pairs(), "names": named()}.items():
@@ -227,7 +206,6 @@ TABLES = {
     "beings": beings,
     "encounters": encounters,
     "things": things,
-    "samples": samples,
     "larger": larger,
     "PETS": pets,
 } | {

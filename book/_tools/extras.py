@@ -105,8 +105,7 @@ def try_out(name: str, folder: Path) -> None:
 def run_or_exit(*command, cwd: Path) -> None:
     """Run a command; where it fails, leave with its exit code."""
     env = os.environ | ENVIRONMENT
-    code = subprocess.run(list(map(str, command)), cwd=cwd, env=env).returncode
-    if code:
+    if code := subprocess.call(command, cwd=cwd, env=env):
         sys.exit(code)
 
 

@@ -22,7 +22,8 @@ def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
     world = digest(*(f.read_bytes().hex() for f in modules(root)))
-    world += packages()
+    installed = sorted(f"{d.name} {d.version}" for d in distributions())
+    world += digest(*installed)
     for text in sorted((root / "chapters").rglob("*.md")):
         if told := take_over(text):
             print(told, flush=True)
@@ -46,12 +47,6 @@ def modules(root: Path) -> list[Path]:
         files += (root / "chapters").glob(form)
     there = [f for f in files if f.is_file() and f.suffix != ".pyc"]
     return sorted(f for f in there if f.name not in NO_CODE)
-
-
-def packages() -> str:
-    """Condense the names and versions of all that is installed."""
-    names = sorted(f"{d.name} {d.version}" for d in distributions())
-    return digest(*names)
 
 
 def with_outputs(
@@ -88,7 +83,7 @@ def check(chapter: nbformat.NotebookNode, text: Path) -> None:
 
 def run_chapter(chapter: nbformat.NotebookNode, folder: Path) -> None:
     """Run a chapter; the same outputs are the same bytes."""
-    client = NotebookClient(
+    NotebookClient(
         chapter,
         timeout=600,
         kernel_name="python3",
@@ -96,8 +91,7 @@ def run_chapter(chapter: nbformat.NotebookNode, folder: Path) -> None:
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(folder)}},
-    )
-    client.execute()
+    ).execute()
     chapter.metadata.language_info = {"name": "python"}
 
 

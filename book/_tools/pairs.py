@@ -65,13 +65,11 @@ def as_stored(chapter: NotebookNode, book: Path) -> NotebookNode:
     )
     chapter.nbformat_minor = 5
     for cell in chapter.cells:
-        folds = FOLD_MARKS if gives_away(cell) else {}
-        cell.metadata = author_metadata(cell.metadata | folds)
+        cell.metadata = author_metadata(cell.metadata | folds_of(cell))
         if cell.cell_type == "markdown":
             cell.source = with_fresh_words(cell.source, book)
-    for cell, word in zip(
-        chapter.cells, cell_ids(c.source for c in chapter.cells)
-    ):
+    ids = cell_ids(cell.source for cell in chapter.cells)
+    for cell, word in zip(chapter.cells, ids):
         cell.id = word
     return chapter
 
@@ -103,14 +101,13 @@ def author_cell(cell: NotebookNode) -> NotebookNode:
     new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
     prose = cell.cell_type == "markdown"
     source = with_roles(cell.source) if prose else cell.source
-    folds = FOLD_MARKS if gives_away(cell) else {}
-    said = {k: v for k, v in cell.metadata.items() if k not in folds}
+    said = {k: cell.metadata[k] for k in cell.metadata.keys() - folds_of(cell)}
     return new(source, metadata=author_metadata(said))
 
 
-def gives_away(cell: NotebookNode) -> bool:
-    """Tell whether a cell gives away what a question asks."""
-    return ANSWER in cell.metadata.get("tags", [])
+def folds_of(cell: NotebookNode) -> dict:
+    """Give the marks of a cell that gives away what a question asks."""
+    return FOLD_MARKS if ANSWER in cell.metadata.get("tags", []) else {}
 
 
 def take_over(text: Path) -> str | None:

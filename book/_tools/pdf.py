@@ -14,7 +14,7 @@ from pathlib import Path
 import browsers
 from one_page import as_one_page
 from packages import ROOT
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from pypdf import PageObject, PdfReader
 from pypdf.generic import DictionaryObject, PdfObject
 
@@ -52,17 +52,12 @@ def make(root: Path, pdf: Path) -> list[str]:
     pdf.parent.mkdir(parents=True, exist_ok=True)
     html = pdf.with_suffix(".html")
     html.write_text(as_one_page(root), "utf8")
-    with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=browsers.browser_path(), args=["--no-sandbox"]
-        )
+    with browsers.chromium() as browser:
         page = browser.new_page()
         page.set_default_timeout(0)  # a slow machine is not a fault
         page.goto(html.as_uri())
         page.evaluate(READY)
-        problems = [*print_pages(page, pdf), *faults(page, pdf)]
-        browser.close()
-    return problems
+        return [*print_pages(page, pdf), *faults(page, pdf)]
 
 
 def print_pages(page: Page, pdf: Path) -> list[str]:

@@ -4,9 +4,9 @@ A chapter writes {axes}`scores`, {sizes}`scores`, {size}`F`, {count}`encoder`,
 {axis}`T`, {term}`query`, {term}`queries <query>`, {cite}`vaswani2017` or
 {exercise}`dealt_out`; the notebook has the words for it, so that they can be
 read in Colab as well, and a page of the book has them in HTML
-(book/_ext/axes.py). Around the words, the
-notebook keeps what they stand for, <data value="size F">48</data>, which no
-reader sees: so the words can be turned back into the role.
+(book/_ext/words.py). Around the words, the notebook keeps what they stand
+for, <data value="size F">48</data>, which no reader sees: so the words can be
+turned back into the role.
 """
 
 import html
@@ -173,18 +173,14 @@ def exercise(name: str, book: Path) -> str:
     )
 
 
-def cite(key: str, book: Path) -> str:
-    """Write a source in full, with a link."""
-    return reference(look_up(key, references(book), "source"))
-
-
 @cache
 def references(book: Path) -> dict[str, Entry]:
     return dict(parse_file(book / "references.bib").entries)
 
 
-def reference(entry: Entry) -> str:
-    """Write who, what, where and when, in Markdown."""
+def cite(key: str, book: Path) -> str:
+    """Write a source in Markdown, with a link: who, what, where, when."""
+    entry = look_up(key, references(book), "source")
     fields = entry.fields
     people = [str(p.last_names[-1]) for p in entry.persons.get("author", [])]
     who = (

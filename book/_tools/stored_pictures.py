@@ -17,7 +17,6 @@ from packages import ROOT
 from pictures.alignment import ribbons
 from pictures.poster import poster
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
 from tformer_lite import Picture, running_example, running_trace, trained_trace
 
@@ -41,20 +40,16 @@ SCROLL = """heading => {
 }"""  # below what stays at the top of the screen
 
 
-def alignment() -> Picture:
+def figure_text() -> str:
     """Draw which English words the trained translator attends to while it
-    writes Nepali ones, the mean of the heads, as ribbons."""
+    writes Nepali ones, the mean of the heads, as ribbons: the first page's
+    picture."""
     record, pair = trained_trace(ENGLISH, NEPALI)
     # The place of [SOS] writes the first word; the full stop is left out.
     words = pair.tgt_words[0][1:5]
     weights = record.attention()[-1].weights[0].mean(0)[: len(words)]
     names = {"rows": words, "columns": pair.src_words[0], "row": "हरिलाई"}
-    return ribbons(weights, **names, titles=[TITLE])
-
-
-def figure_text() -> str:
-    """Give what the file of the first page should say."""
-    svg = alignment().svg()
+    svg = ribbons(weights, **names, titles=[TITLE]).svg()
     return svg.replace("<svg ", '<svg class="figure" ', 1) + "\n"
 
 
@@ -86,19 +81,14 @@ def write_poster() -> None:
 
 def photograph() -> bytes:
     """Show the figure on a wide screen."""
-    with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=browsers.browser_path(), args=["--no-sandbox"]
-        )
+    with browsers.chromium() as browser:
         look = {"device_scale_factor": DENSITY, "color_scheme": "light"}
         page = browser.new_page(viewport=SCREEN, **look)
         page.goto((ROOT / "_build" / "html" / f"{PAGE}.html").as_uri())
         heading = page.get_by_role("heading", name=SECTION)
         heading.last.evaluate(SCROLL)
         page.wait_for_timeout(500)  # what follows the page has arrived
-        picture = page.screenshot(animations="disabled")
-        browser.close()
-    return picture
+        return page.screenshot(animations="disabled")
 
 
 def write_preview() -> None:

@@ -29,6 +29,7 @@ from tests.helpers.project import (
     EXERCISES,
     NOTEBOOKS,
     ROOT,
+    printed,
     project_files,
     run,
 )
@@ -171,18 +172,14 @@ def colab(tmp_path_factory) -> Path:
         reason = done.stderr.splitlines()[-1]
         give_up(f"Colab's packages cannot be installed: {reason}")
     lent = sysconfig.get_path("purelib")
-    (own_packages(python) / "lent.pth").write_text(f"{lent}\n")
+    own = next(home.glob("lib/python3*/site-packages"))
+    (own / "lent.pth").write_text(f"{lent}\n")
     spec = home / "share/jupyter/kernels/colab/kernel.json"
     spec.parent.mkdir(parents=True)
     start = ["-m", "ipykernel_launcher", "-f", "{connection_file}"]
     about = {"display_name": "Colab", "language": "python"}
     spec.write_text(json.dumps(about | {"argv": [str(python), *start]}))
     return python
-
-
-def own_packages(python: Path) -> Path:
-    """Find the folder where an environment keeps what is installed in it."""
-    return next(python.parents[1].glob("lib/python3*/site-packages"))
 
 
 @pytest.fixture(scope="module", params=SOME, ids=lambda chapter: chapter.stem)
@@ -238,6 +235,5 @@ def test_without_torchinfo_a_chapter_says_so_and_goes_on(pair):
         return
     pins = (ROOT / "requirements.txt").read_text("utf8")
     pinned = re.search(r"^torchinfo==\S+", pins, re.MULTILINE)[0]
-    every = [o for cell in shown.cells for o in cell.get("outputs", [])]
-    said = " ".join(" ".join(map(text, every)).split())
+    said = " ".join(printed(shown.cells).split())
     assert f"%pip install {pinned} in a cell" in said

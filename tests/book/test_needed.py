@@ -239,7 +239,7 @@ def test_a_recurrent_network_of_the_same_size_loses_words():
     best = max(
         min(run["shares"]["roles"].values()) for run in kept["rates"].values()
     )
-    assert best > 0.85
+    assert best > 0.7
     for by_seed in kept["Transformer"]["shares"].values():
         assert min(by_seed.values()) > 0.99
 

@@ -47,7 +47,6 @@ VISITS = [
     )
     for page in PAGES
 ]
-full = pytest.mark.full
 FONT = "Noto Sans Devanagari"
 NEPALI = re.compile("[\u0900-\u0963\u0966-\u097f]")
 each_chapter = pytest.mark.parametrize(
@@ -228,7 +227,7 @@ def test_every_shape_that_a_chapter_asks_for_is_right(opened):
         expect(form.get_by_role("status")).to_contain_text("Right: ")
 
 
-@full
+@pytest.mark.full
 def test_a_dark_chapter_prints_light_and_open_cuts_no_figure_and_stays(visit):
     page, light = visit(CHAPTERS[6], "dark"), visit(CHAPTERS[6], "light")
     paper = {"format": "A4", "print_background": True, "tagged": True}

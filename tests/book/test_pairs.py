@@ -38,7 +38,7 @@ def root(tmp_path, monkeypatch) -> Path:
     for name in ("jupytext.toml", "pyproject.toml", *halves):
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(notebooks, "run_chapter", lambda chapter, folder: None)
-    monkeypatch.setattr(notebooks, "packages", str)
+    monkeypatch.setattr(notebooks, "distributions", tuple)
     before = texts(tmp_path)
     notebooks.main(tmp_path)
     assert texts(tmp_path) == before

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pypdf import PdfReader
 
-from tests.helpers.browser import executable
+from tests.helpers.browser import need_browser
 from tests.helpers.project import ROOT
 
 pytestmark = pytest.mark.full
@@ -77,7 +77,7 @@ def write_book(root, pages) -> None:
 @pytest.fixture(scope="module")
 def print_book(tmp_path_factory):
     """Print a book, and give the file and its faults."""
-    executable()
+    need_browser()
 
     def print_book(pages):
         root = tmp_path_factory.mktemp("book")

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from classroom import assignment, gradescope, pages, sheets
 from classroom.assignment import (
@@ -29,7 +28,7 @@ from classroom.exercise import exercises
 from classroom.grading import Grade, Mark, mark, mistakes, read_outcome
 from classroom.judging import RULE, Verdict, try_answer
 from classroom.submissions import Submission, submissions
-from tests.helpers.browser import DESK, PHONE, SCHEMES, computed, executable
+from tests.helpers.browser import DESK, PHONE, SCHEMES, computed
 from tests.helpers.small_exercises import SPLIT, right_split
 
 WEEK = Assignment("Week 5", "autumn", {"dealt_out": 10.0})
@@ -268,16 +267,6 @@ def test_the_class_s_mistakes_are_counted():
     ]
     assert lines[3].startswith("    2 ██ H and T")
     assert lines[4:] == ["    3 ███ right"]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=executable(), args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.mark.slow

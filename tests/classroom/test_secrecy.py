@@ -45,7 +45,9 @@ def leaks(text: str) -> list[str]:
     """The answers of which most lines stand in a text, whatever it is: a
     page, a notebook, a file of Python."""
     plain = html.unescape(TAG.sub("", text))
-    shown = {squeezed(t) for t in (text, plain, unescaped(plain))}
+    # As it was before JSON wrote it.
+    unescaped = plain.replace("\\n", "\n").replace('\\"', '"')
+    shown = {squeezed(t) for t in (text, plain, unescaped)}
     return [
         name
         for name, lines in secrets().items()
@@ -54,11 +56,6 @@ def leaks(text: str) -> list[str]:
             for each in shown
         )
     ]
-
-
-def unescaped(text: str) -> str:
-    """A text as it was before JSON wrote it."""
-    return text.replace("\\n", "\n").replace('\\"', '"')
 
 
 def texts(files) -> dict[Path, str]:

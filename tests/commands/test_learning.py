@@ -36,12 +36,6 @@ from tformer_lite.training.options import (
 LONG = [("one two red old new big sun.", "a ।"), ("sea.", "a b c d e f g h")]
 
 
-def losses_said(out: str) -> list[list[float]]:
-    """The numbers of each note: losses, and the perplexity."""
-    line = r"train_loss=([\d.]+), val_loss=([\d.]+), perplexity=([\d.]+)"
-    return [[*map(float, row)] for row in re.findall(line, out)]
-
-
 @pytest.mark.slow
 def test_a_training_as_in_the_source_writes_and_says_what_that_does(
     capsys, tmp_path
@@ -58,7 +52,8 @@ def test_a_training_as_in_the_source_writes_and_says_what_that_does(
     assert f"Model saved to {tmp_path / 'model.pt'}, " in said
     assert "Prompt: amar\nGenerated: amar" in said
     assert len(said.partition("Generated: ")[2]) == 4 + 100 + 1
-    notes = losses_said(said)
+    line = r"train_loss=([\d.]+), val_loss=([\d.]+), perplexity=([\d.]+)"
+    notes = [[*map(float, row)] for row in re.findall(line, said)]
     assert [row[:2] for row in notes] == [
         [pytest.approx(loss, abs=1e-4) for loss in row]
         for row in zip(kept.train_losses, kept.val_losses)

@@ -85,7 +85,7 @@ def test_the_translator_learns_in_so_many_notes():
 def test_a_start_decides_where_the_loss_begins():
     """ln V, but for source 000's matrices: about 11 to 13."""
     for start, rates in stored("starts").items():
-        assert [*rates] == ["0.003", "0.01", "0.03", "0.1"]
+        assert [*rates] == ["0.01", "0.03"]
         for runs in rates.values():
             assert [*runs] == FIVE
             for run in runs.values():
@@ -108,13 +108,13 @@ def test_no_run_from_another_start_comes_near_ours():
         assert min(column(other, "loss")) > max(column(here, "loss"))
 
 
-def test_wsd_is_better_than_constant_and_noam_from_every_seed():
+def test_wsd_is_better_than_any_other_from_every_seed():
     """And a warm-up does less than a seed does."""
     result = {name: column(r) for name, r in stored("schedules").items()}
     assert len(result) == 6
     assert {*map(len, result.values())} == {5}
-    assert all(min(each) > 0.8 for each in result.values())
-    for name in ("constant", "constant after a warm-up", "noam"):
+    assert all(min(each) > 0.65 for each in result.values())
+    for name in result.keys() - {"wsd"}:
         assert min(result["wsd"]) > max(result[name])
     for name in ("constant", "cosine"):
         without, warm = result[name], result[f"{name} after a warm-up"]

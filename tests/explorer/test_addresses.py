@@ -36,6 +36,7 @@ STATE = """() => ({
     chosen: document.querySelector("[aria-pressed=true] [lang]").textContent,
 })"""
 STATE %= READ
+SAME = f"wanted => JSON.stringify(({STATE})()) === JSON.stringify(wanted)"
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -88,18 +89,14 @@ def test_a_link_in_the_same_tab_shows_what_it_shows_when_opened(visit):
         fresh = visit(f"{PLAY}#{state}").page
         opened.append(fresh.evaluate(STATE))
         go(there, state)
-        there.wait_for_function(f"wanted => {same()}", arg=opened[-1])
+        there.wait_for_function(SAME, arg=opened[-1])
     assert len({str(state) for state in opened}) == len(STATES)
     for state in reversed(opened[:-1]):
         there.go_back()
-        there.wait_for_function(f"wanted => {same()}", arg=state)
+        there.wait_for_function(SAME, arg=state)
     for state in opened[1:]:
         there.go_forward()
-        there.wait_for_function(f"wanted => {same()}", arg=state)
-
-
-def same() -> str:
-    return f"JSON.stringify(({STATE})()) === JSON.stringify(wanted)"
+        there.wait_for_function(SAME, arg=state)
 
 
 def test_an_address_stays_until_the_reader_acts_and_a_heading_changes_none(

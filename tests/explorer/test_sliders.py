@@ -135,10 +135,8 @@ def cell(page, i: int, j: int):
 
 def test_a_number_lights_what_it_was_made_of_by_pointer_and_by_key(visit):
     page = visit(CHAPTER).page
-    said, lit = (
-        page.locator(".explorer p").last,
-        page.locator(".explorer .lit"),
-    )
+    said = page.locator(".explorer p").last
+    lit = page.locator(".explorer .lit")
     expect(said).to_contain_text("dog, hungry: (")  # what the text speaks of
     cell(page, 2, 1).hover()
     expect(said).to_contain_text("hungry, the: (")

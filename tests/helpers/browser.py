@@ -69,13 +69,11 @@ class View:
         self.ready()
 
 
-def executable() -> str | None:
-    """Find a browser; where none can be led, skip on a desk, fail in CI."""
-    missing = browsers.lack()
-    if missing:
+def need_browser() -> None:
+    """Where no browser can be led, skip on a desk, fail in CI."""
+    if missing := browsers.lack():
         refuse = pytest.fail if os.environ.get("CI") else pytest.skip
         refuse(missing)
-    return browsers.browser_path()
 
 
 def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
+import browsers
 
 from explorer.scripts import join_modules
-from tests.helpers.browser import executable
+from tests.helpers.browser import need_browser
 
 IN_NODE = "%s\nconsole.log(JSON.stringify((%s)(%s)));\n"
 
@@ -33,12 +33,8 @@ def answer(modules: Sequence[Path], ask: str, given: Any) -> Any:
 
 def in_browser(modules: Sequence[Path], ask: str, given: Any) -> Any:
     """Do the same in a browser."""
-    with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=executable(), args=["--no-sandbox"]
-        )
+    need_browser()
+    with browsers.chromium() as browser:
         page = browser.new_page()
         page.add_script_tag(content=join_modules(modules))
-        said = page.evaluate(ask, given)
-        browser.close()
-    return said
+        return page.evaluate(ask, given)

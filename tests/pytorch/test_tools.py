@@ -206,24 +206,19 @@ def test_tiles_are_exported_with_any_batch_and_with_their_lengths(kind):
 # --- one gradient for each example -----------------------------------------
 
 
-def sum_of_squares(model: nn.Module) -> Callable[..., Tensor]:
-    """The loss of one example, as a function of the weights."""
-
-    def loss(weights: dict[str, Tensor], *ids: Tensor) -> Tensor:
-        rows = tuple(x[None] for x in ids)
-        return functional_call(model, weights, rows).square().mean()
-
-    return loss
-
-
 @pytest.mark.slow
 @kinds
 @of(SMOOTH)
 def test_each_example_gives_its_own_gradient_under_vmap(kind, config):
     model, inputs = build(kind, config), batch(kind, 4, 5, 6)
+
+    def loss(weights: dict[str, Tensor], *ids: Tensor) -> Tensor:
+        rows = tuple(x[None] for x in ids)
+        return functional_call(model, weights, rows).square().mean()
+
     weights = {name: x.detach() for name, x in model.named_parameters()}
     over = (None, *(0 for _ in inputs))
-    each = vmap(grad(sum_of_squares(model)), over)(weights, *inputs)
+    each = vmap(grad(loss), over)(weights, *inputs)
     for row in range(4):
         wanted = gradients(model, *(x[row : row + 1] for x in inputs))
         for name, gradient in zip(weights, wanted):

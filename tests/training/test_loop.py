@@ -245,17 +245,6 @@ def told(monkeypatch):
     return tell
 
 
-def noted_weights(run, path) -> list[dict]:
-    """Train, and give the weights at each note."""
-    states = []
-
-    def note(noted):
-        states.append(deepcopy(noted.model.state_dict()))
-
-    train(run, DATA, VALID, path, at_note=note)
-    return states
-
-
 def alike(weights, other):
     return all(weights[name].equal(other[name]) for name in weights)
 
@@ -277,7 +266,12 @@ def test_the_best_weights_are_kept_and_the_newest_and_patience_ends_it(
     told(*losses)
     steps = 2 * len(losses) if patience is None else 60
     run = trainer(steps=steps, every=2, lr=0.03, patience=patience)
-    states = noted_weights(run, path)
+    states = []
+
+    def note(noted):
+        states.append(deepcopy(noted.model.state_dict()))
+
+    train(run, DATA, VALID, path, at_note=note)
     assert (run.val_losses, run.step) == (losses, 2 * len(losses))
     last = states[-1] if patience is None else states[best]
     assert alike(run.model.state_dict(), last)
