@@ -30,7 +30,6 @@ ALIASES = {
     "padding mask": ":memory_mask",
     "causal mask": ":seen[None, None]",
     "decoder mask": ":mask & self.mask(tgt.shape[1], tgt.device)",
-    "mean": "encoder.norm:x.mean(-1, keepdim=True)",
     "hidden": "encoder.blocks.0.feed_forward:hidden",
     "memory": "encoder",
     "logits": "head",

@@ -84,7 +84,7 @@ def test_the_file_that_the_chapters_build_passes_no_part():
         "build_window": my_transformer.causal_mask,
         "build_embedding": my_transformer.InputEmbedding,
         "build_attention": my_transformer.MultiHeadAttention,
-        "build_norm": my_transformer.UnbiasedNorm,
+        "build_norm": my_transformer.nn.LayerNorm,
         "build_block": my_transformer.Block,
         "build_encoder": my_transformer.Stack,
         "build_decoder": my_transformer.Stack,

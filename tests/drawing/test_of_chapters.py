@@ -175,7 +175,7 @@ SAID = [
         lambda: look_up(torch.tensor([2, 0, 9, 0]), TABLE, ENGLISH[:4]),
         "4 ids fetch 3 of 20 rows: mouth, not fetch row 0.",
     ),
-    (lambda: tree(UNSEEN, 2), "माथि 0.09, together 0.05, dropped"),
+    (lambda: tree(UNSEEN, 2), "खुला 0.17, together 0.06, dropped"),
     (
         lambda: ribbons(torch.eye(2), torch.eye(2), titles="ab", row=1),
         "b: ribbons as wide as weights, (2, 2). 1 attends to 1 (1.00), 0",

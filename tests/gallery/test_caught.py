@@ -102,7 +102,7 @@ def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
 def test_what_is_found_can_be_drawn():
     picture = dots(stored_catches().found, stored_catches().shelves)
     first, _, *rows = picture.text.splitlines()
-    assert "(43, 15): 18 rows have one dot alone, 0 none." in first
+    assert "(43, 15): 20 rows have one dot alone, 0 none." in first
     assert f"no_scale: {stored_catches()['no_scale'].properties}" in rows
 
 
