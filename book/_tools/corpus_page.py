@@ -42,7 +42,7 @@ def table(head: str, body: Iterable[Iterable]) -> str:
 @cache
 def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
-    texts = [*VERBS.values(), *SLOT_WORDS.values()]
+    texts = [*VERBS.values(), *(x for x in SLOT_WORDS.values() if "|" in x)]
     texts += [deed["nepali"] for deed in DEEDS]
     return dict(SOUND.findall("\n".join(texts)))
 
@@ -179,8 +179,9 @@ def larger() -> str:
     return table("kind|English|Nepali", body)
 
 
-def pets() -> str:
-    return f"{', '.join(SLOT_WORDS['PETS'].split())}\n"
+def word_list(name: str) -> str:
+    """Write words that need no table."""
+    return with_commas(SLOT_WORDS[name]) + "\n"
 
 
 def doubts() -> str:
@@ -207,10 +208,9 @@ TABLES = {
     "encounters": encounters,
     "things": things,
     "larger": larger,
-    "PETS": pets,
 } | {
-    name: partial(word_table, name)
-    for name in SLOT_WORDS.keys() - {"THINGS", "BEINGS", "PETS"}
+    name: partial(word_table if "|" in SLOT_WORDS[name] else word_list, name)
+    for name in SLOT_WORDS.keys() - {"THINGS", "BEINGS"}
 }
 
 

@@ -84,7 +84,7 @@ CORPUS = CORPUS_PAGE.read_text("utf8")
 CONSONANTS = """क k ख kh ग g घ gh च ch छ chh ज j झ jh ट ṭ ठ ṭh ड ḍ ढ ḍh
 त t थ th द d ध dh न n प p फ ph ब b भ bh म m य y र r ल l व v श sh ष ṣ स s ह h"""
 VOWELS = "ा ā ि i ी ī ु u ू ū े e ै ai ो o ौ au ् -"
-OTHERS = "आ ā इ i ई ī उ u ऊ ū ए e ँ \u0303 ः ḥ"
+OTHERS = "आ ā इ i ई ī उ u ऊ ū ए e ँ \u0303 ं \u0303 ः ḥ"
 
 
 def signs(text: str, before="", behind="") -> dict[str, str]:

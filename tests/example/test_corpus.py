@@ -59,8 +59,6 @@ def test_a_sentence_with_several_translations_is_of_one_of_two_kinds(name):
         elif len(right) > 1:  # order
             rows = [words(text) for text in right]
             assert len({row[0] for row in rows}) == len(rows) == 4
-            assert len({tuple(sorted(row)) for row in rows}) == 1
-            assert len({row[-2] for row in rows}) == 1  # the verb
             canonical = min(rows, key=lambda row: row[0][-2:] != "ले")
             for first, *others in rows:
                 assert others == [word for word in canonical if word != first]

@@ -80,13 +80,13 @@ def test_two_change_places_and_so_do_their_endings(page):
         expect(swap).to_be_hidden()
 
 
-@pytest.mark.parametrize(
-    ("first", "verb"), [("तिमीले", "खायौ"), ("तपाईंले", "खानुभयो")]
-)
+FORMS = [("तिमीले", "खायौ"), ("तपाईंले", "खानुभयो")]
+
+
+@pytest.mark.parametrize(("first", "verb"), FORMS)
 def test_a_nepali_word_is_where_the_translation_begins(page, first, verb):
     write(page, f"you ate rice. {first}")
     expect(part(page, "result")).to_have_text(f"{first} भात {verb} ।")
-    expect(part(page, "error")).to_be_empty()
     write(page, "you ate rice. चन्द्र")
     expect(part(page, "error")).to_contain_text("does not know चन्द्र")
 
