@@ -160,7 +160,7 @@ def test_a_number_lights_what_it_was_made_of_by_pointer_and_by_key(visit):
 
 def test_a_link_in_the_text_shows_what_it_speaks_of(visit):
     page = visit(CHAPTER).page
-    page.locator('a[href="#explore-0-0-scores-3-2"]').click()
+    page.locator('a[href="#explore-0-2-scores-3-2"]').click()
     said = page.locator(".explorer p").last
     expect(said).to_contain_text("dog, hungry: (")
     cell(page, 1, 1).hover()  # and there the pointer stays
