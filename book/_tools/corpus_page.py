@@ -14,8 +14,7 @@ from cells import digest
 from fillers import COLUMN, DATA, PEOPLE, SLOT_WORDS, VERBS, rows
 from grammar import CONSTRUCTIONS
 
-from benchmarks.larger import names as named
-from benchmarks.larger import people as people_pairs
+from benchmarks import larger
 
 CORPUS_PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
@@ -170,9 +169,9 @@ def word_table(name: str) -> str:
     return table("English|Nepali", body)
 
 
-def larger() -> str:
-    body = []
-    for kind, parts in {"people": people_pairs(), "names": named()}.items():
+def longer_sentences() -> str:
+    body, kinds = [], {"people": larger.people(), "names": larger.names()}
+    for kind, parts in kinds.items():
         learned, tested = map(len, parts)
         head = f"**{kind}** ({learned:,} to train on, {tested:,} to test)"
         body += [(head, *parts[1][0]), ("", *parts[1][1])]
@@ -207,7 +206,7 @@ TABLES = {
     "beings": beings,
     "encounters": encounters,
     "things": things,
-    "larger": larger,
+    "larger": longer_sentences,
 } | {
     name: partial(word_table if "|" in SLOT_WORDS[name] else word_list, name)
     for name in SLOT_WORDS.keys() - {"THINGS", "BEINGS"}

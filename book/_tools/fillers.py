@@ -37,6 +37,7 @@ PEOPLE = {row[0]: row for row in rows(VERBS["PEOPLE"])}
 COLUMN = {"i": 0, "we": 1, "you": 2, "he": 3, "ram": 3, "hari": 3, "they": 4}
 POLITE = "you, politely"
 COLUMN[POLITE] = 5
+EVERYBODY = PEOPLE | {POLITE: rows(VERBS["POLITE"])[0]}
 THIRD = "he", "ram", "hari"
 IS = {"i": ("am", "was"), "he": ("is", "was"), "": ("are", "were")}
 MAKES = {row[0]: row[2].split() for row in rows(SLOT_WORDS["THINGS"])}
@@ -71,8 +72,7 @@ def do(who: str, verb: str, table: str) -> list[Pair]:
 def person(who: str, column: int = 1) -> Pair:
     """Give somebody in English and Nepali: alone (1), as agent (2), as one
     who has something (3)."""
-    row = (PEOPLE | {POLITE: rows(VERBS["POLITE"])[0]})[who]
-    return row[0], word(row[column])
+    return EVERYBODY[who][0], word(EVERYBODY[who][column])
 
 
 Fillers = Iterator[tuple[tuple[str, ...], dict[str, Pair]]]

@@ -137,8 +137,8 @@ def test_written_without_a_cache_is_what_greedy_search_writes():
 
 def test_what_has_several_translations_is_asked_for_by_its_first_word():
     kinds, found = questions_of_kinds(), translations("test")
-    asked, pairs = (sum(map(len, x.values())) for x in (kinds, found))
-    assert asked == pairs > len(found)
+    asked, wanted = (sum(map(len, x.values())) for x in (kinds, found))
+    assert asked == wanted > len(found)
     for question in kinds["polite"] + kinds["order"]:
         (right,) = question.right
         assert right.split()[0] == question.first
@@ -148,7 +148,7 @@ def test_what_has_several_translations_is_asked_for_by_its_first_word():
         assert text.startswith(question.first + " ")
 
 
-def test_chains_are_turned_round_and_every_animal_keeps_its_name():
+def test_chains_of_people_are_turned_round():
     learned, tested = larger.people()
     assert not {english for english, _ in learned} & {x for x, _ in tested}
     word = dict(pairs("CHAINED").values())
@@ -250,10 +250,8 @@ def test_the_translator_loses_half_of_what_hangs_on_its_first_word():
 
 def test_without_cross_attention_each_source_has_the_same_translation():
     mistakes = stored("left_out")["mistakes"]["cross-attention"]
-    assert (
-        len({row[2] for kind in ("roles", "other") for row in mistakes[kind]})
-        == 1
-    )
+    rows = mistakes["roles"] + mistakes["other"]
+    assert len({written for *_, written in rows}) == 1
 
 
 def test_a_recurrent_network_of_the_same_size_loses_words():
@@ -265,7 +263,7 @@ def test_a_recurrent_network_of_the_same_size_loses_words():
     best = max(
         min(run["shares"]["roles"].values()) for run in kept["rates"].values()
     )
-    assert best > 0.7
+    assert best > 0.75
     for by_seed in kept["Transformer"]["shares"].values():
         assert min(by_seed.values()) > 0.99
 

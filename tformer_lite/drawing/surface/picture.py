@@ -55,7 +55,7 @@ FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
     r"(?s)<defs>\s*<style.*?</style>\s*</defs>",
-    r' id="[A-Za-z][\w.]*_\d{1,6}"',
+    r' id="[A-Za-z][\w.]*_\d{1,6}"',  # a marker's ends in ten, and is used
     r' transform="rotate\(-0 [^"]*"',
     r" font-family: [^;\"]*;?",
 )
