@@ -1,35 +1,38 @@
-"""A Transformer that translates English into Nepali, in one file.
+"""A Transformer that learns to translate, for you to read and change.
 
-`python my_transformer.py` runs it; its trained numbers, translator.pt,
-belong beside it. Each part is a cell of The Transformer, Shape by Shape,
-whose chapters explain it.
+    python my_transformer.py train             learns from pairs.tsv
+    python my_transformer.py "Hari saw us."    translates what you type
+    python my_transformer.py                   shows examples, and shapes
+
+Explained in https://your_account.github.io/transformer-shape-by-shape
 """
 
+import sys
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
+def print_shapes(model):  # chapter 0
+    def show(module, inputs, output):
+        shapes = [tuple(x.shape) for x in inputs if x is not None]
+        print(names[module], *shapes, "->", tuple(output.shape))
 
-# Chapter 0 · A Transformer at work
-def print_shapes(model):
     paths = model.named_modules()
     names = {m: f"{path} {type(m).__name__}" for path, m in paths}
-
-    def show(module, given, made):
-        shapes = [tuple(x.shape) for x in given if x is not None]
-        print(names[module], *shapes, "->", tuple(made.shape))
-
     return [module.register_forward_hook(show) for module in names]
 
+UNK, PAD, SOS, EOS = range(4)  # chapter 1
 
-# Chapter 1 · Text to ids
-UNK, PAD, SOS, EOS = range(4)
+def split(text):
+    return "".join(f" {c} " if c in ".,!?" else c for c in text).split()
 
+def vocabulary(texts):
+    words = sorted({word for text in texts for word in split(text)})
+    return {word: i for i, word in enumerate(words, start=4)}
 
 def encode(text, ids, length=8):
-    words = text.replace(".", " .").replace("?", " ?").split()
-    row = [SOS, *(ids.get(word, UNK) for word in words), EOS]
+    row = [SOS] + [ids.get(word, UNK) for word in split(text)] + [EOS]
     return torch.tensor([row + [PAD] * (length - len(row))])
-
 
 def decode(row, ids):
     words = {number: word for word, number in ids.items()}
@@ -37,26 +40,31 @@ def decode(row, ids):
     text = " ".join(words.get(number, "[UNK]") for number in row)
     return text.replace(" ?", "?")
 
+def read_pairs(path):
+    with open(path, encoding="utf-8-sig") as file:
+        lines = sorted({line.strip().lower() for line in file} - {""})
+    alone = [line for line in lines if "\t" not in line]
+    if alone or len(lines) < 2:
+        sys.exit(f"{path}: {len(lines)} lines, without a tab: {alone[:3]}")
+    pairs = [line.split("\t") for line in lines]
+    sources, targets = [[pair[i] for pair in pairs] for i in (0, 1)]
+    tests = {pair[0] for pair in pairs if pair[2:] == ["test"]}
+    return sources, targets, tests or set(sources[::10])
 
-# Chapter 2 · Embedding
-class TokenEmbedding(nn.Embedding):
+class TokenEmbedding(nn.Embedding):  # chapter 2
     def reset_parameters(self):
         nn.init.normal_(self.weight, std=self.embedding_dim**-0.5)
 
     def forward(self, ids):
         return super().forward(ids) * self.embedding_dim**0.5
 
-
-# Chapter 3 · Positions
-class LearnedPositions(nn.Module):
+class LearnedPositions(nn.Module):  # chapter 3
     def __init__(self, max_len, d_model):
         super().__init__()
-        table = torch.empty(max_len, d_model)
-        self.table = nn.Parameter(nn.init.normal_(table, std=0.5**0.5))
+        self.table = nn.Parameter(torch.randn(max_len, d_model) * 0.5**0.5)
 
     def forward(self, x):
         return x + self.table[: x.shape[1]]
-
 
 class InputEmbedding(nn.Module):
     def __init__(self, vocab_size, max_len, d_model):
@@ -67,41 +75,23 @@ class InputEmbedding(nn.Module):
     def forward(self, ids):
         return self.positions(self.tokens(ids))
 
-
-# Chapter 5 · Heads
-def split_heads(x, n_heads):
+def split_heads(x, n_heads):  # chapter 5
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
 
 def join_heads(x):
     return x.transpose(1, 2).flatten(-2)
 
-
-# Chapter 7 · Masks
-def padding_mask(ids, pad):
+def padding_mask(ids, pad):  # chapter 7
     return (ids != pad)[:, None, None, :]
 
-
 def causal_mask(t):
-    seen = torch.ones(t, t, dtype=torch.bool).tril()
-    return seen[None, None]
+    return torch.ones(1, 1, t, t, dtype=torch.bool).tril()
 
-
-# Chapter 8 · Softmax, weighted sum, joining
-def masked_softmax(scores, mask):
-    if mask is None:
-        return torch.softmax(scores, dim=-1)
-    any_key = mask.any(-1, keepdim=True)
-    hide = torch.where(mask | ~any_key, 0.0, -torch.inf)
-    scores = scores + hide
-    return torch.softmax(scores, dim=-1) * any_key
-
-
-def dot_product_attention(q, k, v, mask=None):
+def dot_product_attention(q, k, v, mask=None):  # chapter 8
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    weights = masked_softmax(scores, mask)
-    return weights @ v
-
+    if mask is not None:
+        scores = scores + torch.where(mask, 0.0, -torch.inf)
+    return torch.softmax(scores, dim=-1) @ v
 
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model, n_heads):
@@ -112,33 +102,24 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(d_model, d_model, bias=False)
         self.output = nn.Linear(d_model, d_model, bias=False)
 
-    def project(self, x, source=None):
+    def forward(self, x, source=None, mask=None):
         source = x if source is None else source
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_heads)
         v = split_heads(self.value(source), self.n_heads)
-        return q, k, v
-
-    def forward(self, x, source=None, mask=None):
-        q, k, v = self.project(x, source)
         heads = dot_product_attention(q, k, v, mask)
         return self.output(join_heads(heads))
 
-
-# Chapter 9 · Feed-forward, residual, LayerNorm
-class FeedForward(nn.Module):
+class FeedForward(nn.Module):  # chapter 9
     def __init__(self, d_model, d_ff):
         super().__init__()
         self.hidden = nn.Linear(d_model, d_ff, bias=False)
         self.output = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x):
-        hidden = torch.relu(self.hidden(x))
-        return self.output(hidden)
+        return self.output(torch.relu(self.hidden(x)))
 
-
-# Chapter 10 · Encoder block and stack
-class Block(nn.Module):
+class Block(nn.Module):  # chapter 10
     def __init__(self, d_model, n_heads, d_ff):
         super().__init__()
         self.self_attention = MultiHeadAttention(d_model, n_heads)
@@ -150,12 +131,11 @@ class Block(nn.Module):
         x = x + self.self_attention(first(x), mask=mask)
         return x + self.feed_forward(second(x))
 
-
 class Stack(nn.Module):
-    def __init__(self, n_layers, block, d_model, n_heads, d_ff):
+    def __init__(self, n_layers, block, d_model, *sizes):
         super().__init__()
-        sizes, layers = (d_model, n_heads, d_ff), range(n_layers)
-        self.blocks = nn.ModuleList(block(*sizes) for _ in layers)
+        blocks = [block(d_model, *sizes) for _ in range(n_layers)]
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x, *context):
@@ -163,26 +143,19 @@ class Stack(nn.Module):
             x = block(x, *context)
         return self.norm(x)
 
-
-# Chapter 11 · Decoder and cross-attention
-class CrossBlock(nn.Module):
+class CrossBlock(Block):  # chapter 11
     def __init__(self, d_model, n_heads, d_ff):
-        super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        super().__init__(d_model, n_heads, d_ff)
         self.cross_attention = MultiHeadAttention(d_model, n_heads)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(3))
+        self.norms.append(nn.LayerNorm(d_model))
 
     def forward(self, x, memory, mask=None, memory_mask=None):
         first, second, third = self.norms
         x = x + self.self_attention(first(x), mask=mask)
-        read = self.cross_attention(second(x), memory, memory_mask)
-        x = x + read
+        x = x + self.cross_attention(second(x), memory, memory_mask)
         return x + self.feed_forward(third(x))
 
-
-# Chapter 12 · The whole model
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(nn.Module):  # chapter 12
     def __init__(self, vocab_size, max_len, n_layers, d_model, *sizes):
         super().__init__()
         self.src_embedding = InputEmbedding(vocab_size, max_len, d_model)
@@ -198,40 +171,80 @@ class EncoderDecoder(nn.Module):
         return self.encoder(self.src_embedding(src), padding_mask(src, PAD))
 
     def decode(self, tgt, memory, src):
-        memory_mask = padding_mask(src, PAD)
         mask = padding_mask(tgt, PAD) & causal_mask(tgt.shape[1])
         x = self.tgt_embedding(tgt)
-        return self.head(self.decoder(x, memory, mask, memory_mask))
-
+        x = self.decoder(x, memory, mask, padding_mask(src, PAD))
+        return self.head(x)
 
 @torch.no_grad()
-def greedy(model, src, max_len=8):
-    memory = model.encode(src)
-    tgt = torch.full_like(src[:, :1], SOS)
-    while tgt.shape[1] < max_len:
-        best = model.decode(tgt, memory, src)[:, -1].argmax(-1)
-        tgt = torch.cat((tgt, best[:, None]), dim=1)
+def greedy(model, src, start=(SOS,)):
+    memory, tgt = model.encode(src), torch.full_like(src, PAD)
+    tgt[:, : len(start)] = torch.tensor(start)
+    for t in range(len(start), tgt.shape[1]):
+        best = model.decode(tgt, memory, src)[:, t - 1].argmax(-1)
+        tgt[:, t] = torch.where((tgt == EOS).any(-1), PAD, best)
     return tgt
 
-
 def load(path="translator.pt"):
-    kept = torch.load(path, weights_only=True)
-    keys = "vocab_size", "max_len", "n_layers", "d_model", "n_heads", "d_ff"
-    model = EncoderDecoder(*(kept["model_config"][key] for key in keys))
-    model.load_state_dict(kept["model_state_dict"])
-    (_, english), (_, nepali) = kept["tokenizers"]
-    return model.eval(), english, nepali
+    sizes, english, nepali, numbers = torch.load(path, weights_only=True)
+    model = EncoderDecoder(*sizes)
+    model.load_state_dict(numbers)
+    return model, english, nepali
 
+def learn(model, src, tgt, steps=2000, lr=0.02):  # chapter 13
+    adam = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.98))
+    for step in range(1, steps + 1):
+        rows = torch.randint(len(src), (64,))
+        logits = model(src[rows], tgt[rows, :-1])
+        loss = cross_entropy(logits.mT, tgt[rows, 1:], ignore_index=PAD)
+        adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        factor = min(step / 65, 1, 3 * (1 - step / steps))
+        adam.param_groups[0]["lr"] = lr * factor
+        adam.step()
+        yield loss.item()
 
-def main(path="translator.pt"):
-    model, english, nepali = load(path)
-    for text in "we saw ram.", "ram saw us.", "the hungry dog saw hari.":
-        src = encode(text, english)
-        tgt = greedy(model, src)
-        print(text, "→", decode(tgt[0].tolist(), nepali))
-    print_shapes(model)
-    model(src, tgt)
+def train(path="pairs.tsv", to="translator.pt", steps=2000, seed=1):
+    torch.manual_seed(seed)
+    sources, targets, tests = read_pairs(path)
+    english, nepali = vocabulary(sources), vocabulary(targets)
+    length = 2 + max(len(split(text)) for text in sources + targets)
+    sizes = 4 + max(len(english), len(nepali)), length, 1, 12, 3, 48
+    model = EncoderDecoder(*sizes)
+    src = torch.cat([encode(text, english, length) for text in sources])
+    tgt = torch.cat([encode(text, nepali, length) for text in targets])
+    test = torch.tensor([text in tests for text in sources])
+    for step, loss in enumerate(learn(model, src[~test], tgt[~test]), 1):
+        if step % 100 == 0:
+            right = (greedy(model, src[test]) == tgt[test]).all(-1).sum()
+            print(f"{step}: loss {loss:.2f}, {right} of {len(tests)} right")
+    torch.save((sizes, english, nepali, model.state_dict()), to)
 
+def translate(text, model, english, nepali):  # chapter 14
+    text, _, begin = text.lower().partition("|")
+    words, length = split(text), len(model.src_embedding.positions.table)
+    if unknown := [word for word in words if word not in english]:
+        print("It does not know", *unknown, "and reads [UNK] instead.")
+    if len(words) > length - 2:
+        sys.exit(f"{len(words)} words and signs: it reads {length - 2}.")
+    start = encode(begin, nepali, 0)[0, :-1].tolist()
+    tgt = greedy(model, encode(text, english, length), start)
+    return decode(tgt[0].tolist(), nepali)
+
+def main(*texts):
+    if texts[:1] == ("train",):
+        return train(*texts[1:])
+    model, english, nepali = load()
+    for text in texts or ("We saw Ram.", "Ram saw us."):
+        translation = translate(text, model, english, nepali)
+        print(text, "→", translation)
+    if not texts:
+        print_shapes(model)
+        model(encode(text.lower(), english), encode(translation, nepali))
 
 if __name__ == "__main__":
-    main()
+    try:
+        main(*sys.argv[1:])
+    except FileNotFoundError as error:
+        sys.exit(f"There is no {error.filename} here.\n\n{__doc__}")

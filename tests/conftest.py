@@ -4,6 +4,7 @@ from pathlib import Path
 
 import browsers
 import pytest
+from playwright.sync_api import expect
 
 from tests.helpers.browser import (
     NO_BOOK,
@@ -18,6 +19,7 @@ from tests.helpers.project import archive, copy_project, run
 @pytest.fixture(scope="module")
 def chromium():
     need_browser()
+    expect.set_options(timeout=60_000)  # for what a worker computes, too
     with browsers.chromium() as browser:
         yield browser
 

@@ -199,9 +199,13 @@ def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:
 def corpus_files() -> dict[str, str]:
     """Give each shipped file's text by its name."""
     parts = corpus_parts()
+    rows = {
+        name: [(s.english, s.nepali) for s in parts[name]] for name in PARTS
+    }
+    tests = [(*row, "test") for row in rows["test"]]
     files = {
-        f"{name}.tsv": tsv_text((s.english, s.nepali) for s in parts[name])
-        for name in PARTS
+        "pairs.tsv": tsv_text([*rows["train"], *tests]),
+        "valid.tsv": tsv_text(rows["valid"]),
     }
     for name, fixed in (("english", ENGLISH_IDS), ("nepali", NEPALI_IDS)):
         texts = [getattr(sentence, name) for sentence in parts["train"]]

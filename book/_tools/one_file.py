@@ -1,64 +1,116 @@
-"""Put the parts that readers build together: chapters/my_transformer.py.
+"""Put the parts that readers build together, in two files that run alone.
 
-A chapter's cells tagged `build` define its parts. What a later chapter
-completes, and so defines again, stands there alone.
+A cell tagged `build` defines parts of my_transformer.py, one tagged `gpt` parts
+of my_gpt.py, which takes what these need from the cells of the other. What a
+later chapter completes, and so defines again, stands there alone.
 """
 
 import ast
 from pathlib import Path
+from typing import NamedTuple
 
 import jupytext
-from packages import ONE_FILE, ROOT
+from packages import MY_GPT, MY_TRANSFORMER, ROOT
 
-BUILD_TAG = "build"
-FILE_START = '''\
-"""A Transformer that translates English into Nepali, in one file.
-
-`python my_transformer.py` runs it; its trained numbers, translator.pt,
-belong beside it. Each part is a cell of The Transformer, Shape by Shape,
-whose chapters explain it.
+SITE = "https://your_account.github.io/transformer-shape-by-shape"
+IMPORTS = f'''
+Explained in {SITE}
 """
 
+import sys
 import torch
-from torch import nn'''
-FILE_END = """
+from torch import nn
+from torch.nn.functional import cross_entropy
+'''
+STARTS = {
+    MY_TRANSFORMER: '''\
+"""A Transformer that learns to translate, for you to read and change.
 
+    python my_transformer.py train             learns from pairs.tsv
+    python my_transformer.py "Hari saw us."    translates what you type
+    python my_transformer.py                   shows examples, and shapes
+''',
+    MY_GPT: '''\
+"""A language model that learns from any text, for you to read and change.
 
+    python my_gpt.py train my_text.txt         learns from a text
+    python my_gpt.py "Once upon a time"        goes on with what you type
+''',
+}
+END = """
 if __name__ == "__main__":
-    main()
+    try:
+        main(*sys.argv[1:])
+    except FileNotFoundError as error:
+        sys.exit(f"There is no {error.filename} here.\\n\\n{__doc__}")
 """
+
+
+class Part(NamedTuple):
+    """What a cell defines: the number of its chapter, and its lines."""
+
+    chapter: int
+    code: str
 
 
 def main() -> None:
-    """Write the file anew, if the chapters' cells are not those in it."""
-    text = one_file(sorted((ROOT / "chapters").glob("*.md")))
-    if not ONE_FILE.exists() or ONE_FILE.read_text("utf8") != text:
-        print(f"writing {ONE_FILE.name}", flush=True)
-        ONE_FILE.write_text(text, "utf8")
+    """Write the files anew, if the chapters' cells are not those in them."""
+    chapters = sorted((ROOT / "chapters").glob("*.md"))
+    for path in STARTS:
+        text = one_file(chapters, path)
+        if not path.exists() or path.read_text("utf8") != text:
+            print(f"writing {path.name}", flush=True)
+            path.write_text(text, "utf8")
 
 
-def one_file(chapters: list[Path]) -> str:
-    """Put the parts of all chapters together, each below its chapter."""
-    built = {text: "\n\n\n".join(build_cells(text)) for text in chapters}
-    last = {
-        name: text for text in chapters for name in definitions(built[text])
-    }
-    parts = [FILE_START]
-    for text, source in built.items():
-        codes = definitions(source)
-        kept = [code for name, code in codes.items() if last[name] == text]
-        if kept:
-            title = text.read_text("utf8").split("\n# ")[1].splitlines()[0]
-            parts.append(f"\n\n# Chapter {title}\n" + "\n\n\n".join(kept))
-    return "\n".join(parts) + FILE_END
+def one_file(chapters: list[Path], path: Path) -> str:
+    """Put the parts of a file together, with the chapter of each."""
+    parts = parts_of(chapters, "build")
+    if path == MY_GPT:
+        own = parts_of(chapters, "gpt")
+        parts = {n: part for n, part in parts.items() if n not in own} | own
+        parts = {n: parts[n] for n in parts if n in needed(parts, [*own])}
+    texts, chapter = [STARTS[path] + IMPORTS], None
+    for part in parts.values():
+        said = "" if part.chapter == chapter else f"  # chapter {part.chapter}"
+        lines = part.code.split("\n")
+        first = next(i for i, line in enumerate(lines) if line[0] != "@")
+        lines[first] += said
+        texts.append("\n".join(lines) + "\n")
+        chapter = part.chapter
+    return "\n".join([*texts, END.lstrip("\n")])
 
 
-def build_cells(text: Path) -> list[str]:
-    """List the sources of a chapter's cells that define its parts."""
+def parts_of(chapters: list[Path], tag: str) -> dict[str, Part]:
+    """List what the cells with a tag define, by name, in order of place."""
+    parts: dict[str, Part] = {}
+    for text in chapters:
+        for cell in tagged_cells(text, tag):
+            for name, code in definitions(cell).items():
+                parts.pop(name, None)
+                parts[name] = Part(int(text.name[:2]), code)
+    return parts
+
+
+def needed(parts: dict[str, Part], names: list[str]) -> set[str]:
+    """Gather these names and what their parts use, directly or not."""
+    found: set[str] = set()
+    while names:
+        name = names.pop()
+        if name not in found:
+            found.add(name)
+            nodes = ast.walk(ast.parse(parts[name].code))
+            used = {node.id for node in nodes if isinstance(node, ast.Name)}
+            names += used & parts.keys()
+    return found
+
+
+def tagged_cells(text: Path, tag: str) -> list[str]:
+    """List the sources of a chapter's cells with a tag."""
     return [
         cell.source
         for cell in jupytext.read(text).cells
-        if BUILD_TAG in cell.metadata.get("tags", [])
+        if tag in cell.metadata.get("tags", [])
     ]
 
 

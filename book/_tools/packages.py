@@ -19,7 +19,9 @@ PACKAGES = {
     "pictures": ROOT / "chapters",
 }
 # The parts that readers build, one below the other (one_file.py).
-ONE_FILE = ROOT / "chapters" / "my_transformer.py"
+MY_TRANSFORMER = ROOT / "chapters" / "my_transformer.py"
+MY_GPT = ROOT / "chapters" / "my_gpt.py"
+MY_NUMBERS = ROOT / "chapters" / "translator.pt"
 # What the first cell of a chapter fetches, and that of its exercises.
 ARCHIVES = {
     "chapters.zip": (
@@ -31,12 +33,10 @@ ARCHIVES = {
     ),
     "exercises.zip": ("tformer_lite", "gallery", "shapewatch", "classroom"),
 }
-# What the first page gives away: the chapters' cells in one file, which tells
-# where the numbers belong that the other one has.
-DOWNLOADS = (
-    ONE_FILE,
-    ROOT / "tformer_lite" / "example" / "stored" / "translator.pt",
-)
+# What the first page gives away: the files that readers build, the numbers of
+# the book's translator as the first of them keeps its own, and what it learns.
+PAIRS = ROOT / "tformer_lite" / "example" / "texts" / "pairs.tsv"
+DOWNLOADS = MY_TRANSFORMER, MY_GPT, MY_NUMBERS, PAIRS
 # These have rooms of their own; the others are one room each.
 WITH_ROOMS = "tformer_lite", "shapewatch"
 # What stands beside a package's code for those who build or read it.
@@ -84,7 +84,7 @@ def write_archives(folder: Path) -> list[Path]:
     for name, packages in ARCHIVES.items():
         files = {n: f for x in packages for n, f in package_files(x).items()}
         if "pictures" in packages:
-            files[ONE_FILE.name] = ONE_FILE
+            files |= {file.name: file for file in DOWNLOADS[:-1]}
         else:
             left_out = NOT_ASKED_FOR.fullmatch
             files = {n: f for n, f in files.items() if not left_out(n)}

@@ -18,7 +18,7 @@ from packages import ROOT
 CORPUS = ROOT / "tformer_lite" / "example" / "texts"
 # On short texts that have the names in the commands.
 SHORT_TEXTS = {
-    "pairs.tsv": "train.tsv",
+    "pairs.tsv": "pairs.tsv",
     "book.txt": "book.txt",
     "my.txt": "book.txt",
 }

@@ -1,5 +1,6 @@
 """Write the trained translator for a page: its vocabularies, its numbers in
-half precision, and what is tried on it. `make weights`.
+half precision, and what is tried on it; and for the reader's own file.
+`make weights`.
 
 With it go all English sentences of the grammar, as a small machine that reads
 words: a state says which words may come next, and which state each leads to.
@@ -19,6 +20,7 @@ import grammar
 import torch
 from corpus_page import sounds
 from fillers import PEOPLE, pairs
+from packages import MY_NUMBERS
 
 from explorer.scripts import FOLDER
 from gallery import Bug, bugs
@@ -140,5 +142,18 @@ def word_pairs(slot: str, english: str, nepali: str) -> list[tuple[str, str]]:
     return list(zip(parts, words))
 
 
+def save_for_reader(kept: Checkpoint) -> None:
+    """Write the numbers as the reader's own file keeps its own."""
+    sizes = kept.model.config
+    keys = "vocab_size", "max_len", "n_layers", "d_model", "n_heads", "d_ff"
+    words = (tokenizer.ids for tokenizer in kept.tokenizers)
+    numbers = kept.model.state_dict()
+    torch.save(
+        ([getattr(sizes, key) for key in keys], *words, numbers), MY_NUMBERS
+    )
+
+
 if __name__ == "__main__":
-    WEIGHTS_FILE.write_text(json_text(trained_translator()) + "\n", "utf8")
+    ours = trained_translator()
+    WEIGHTS_FILE.write_text(json_text(ours) + "\n", "utf8")
+    save_for_reader(ours)

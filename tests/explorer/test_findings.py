@@ -11,7 +11,6 @@ from tests.helpers.playing import PLAY, part
 
 pytestmark = pytest.mark.full
 
-SLOWLY = 60_000  # where the page works itself
 # A worker that notes what it is asked, and answers when a test says so.
 SCRIPT = """
 window.asked = [];
@@ -102,8 +101,8 @@ def test_without_a_worker_the_page_finds_out_when_it_rests(browser, lacking):
     page.add_init_script(lacking)
     page.goto(f"{HTML.as_uri()}/{PLAY}#bug=heads_joined_by_view")
     some = "3 of 13 checks notice something"
-    expect(part(page, "noticed")).to_contain_text(some, timeout=SLOWLY)
+    expect(part(page, "noticed")).to_contain_text(some)
     all_of_them = re.compile(r"(\d+) of \1 test translations change so far")
-    expect(part(page, "count")).to_have_text(all_of_them, timeout=SLOWLY)
+    expect(part(page, "count")).to_have_text(all_of_them)
     assert errors == []
     reader.close()

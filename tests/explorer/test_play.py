@@ -14,7 +14,6 @@ from tests.helpers.scripts import answer
 pytestmark = pytest.mark.full
 
 SUCH = "भोको कुकुरले हरिलाई देख्यो ।"
-SLOWLY = 60_000  # what a worker computes
 # A worker that leaves a bug once it is checked, and turns to none: to count
 # the translations that change would take most of the time.
 SCRIPT = """window.Worker = class extends Worker {
@@ -97,12 +96,12 @@ def test_a_planted_bug_shows_its_line_and_what_it_changes(page):
     expect(part(page, "wrong")).to_contain_text("reshape")
     expect(part(page, "compared")).to_contain_text(SUCH)
     every = "{0} of {0} test translations change.".format(len(GIVEN["tests"]))
-    expect(part(page, "count")).to_have_text(every, timeout=SLOWLY)
+    expect(part(page, "count")).to_have_text(every)
     plant(page, "no_causal_mask")
     expect(part(page, "compared")).to_contain_text("so is this translation")
     # That it is none of them, tests/explorer/test_model.py counts.
     none = re.compile(r"(^|… )0 of \d+ test translations change")
-    expect(part(page, "count")).to_have_text(none, timeout=SLOWLY)
+    expect(part(page, "count")).to_have_text(none)
 
 
 def test_rows_name_words_and_each_number_says_how_it_was_made(page):
@@ -174,10 +173,10 @@ def test_lamps_light_for_a_bug_and_go_out_without_one(visit):
     expect(noticed).to_be_empty()  # nobody has asked yet
     part(page, "lamps").scroll_into_view_if_needed()
     none = "None of the 13 checks notices anything."
-    expect(noticed).to_have_text(none, timeout=SLOWLY)
+    expect(noticed).to_have_text(none)
     plant(page, "heads_joined_by_view")
     some = "3 of 13 checks notice something"
-    expect(noticed).to_contain_text(some, timeout=SLOWLY)
+    expect(noticed).to_contain_text(some)
     expect(noticed).to_contain_text("provenance")
     expect(part(page, "said")).to_contain_text("numbers of other words")
     lit = part(page, "lamps").locator(".lit")
@@ -201,7 +200,7 @@ def test_a_page_with_a_bug_on_it_has_no_fault(visit):
         expect(bug).to_have_value(state[4:].partition("&")[0])
         noticed = part(view.page, "noticed")
         some = "checks notice something"
-        expect(noticed).to_contain_text(some, timeout=SLOWLY)
+        expect(noticed).to_contain_text(some)
         assert faults(view, FEW_LOOKS) == []
 
 
@@ -240,7 +239,7 @@ def test_a_find_shows_the_line_the_count_and_the_first_number(page):
     expect(part(page, "verdict")).to_contain_text("and not −∞")
     expect(part(page, "diff")).to_be_visible()
     count = part(page, "count")
-    expect(count).to_contain_text("translations change", timeout=SLOWLY)
+    expect(count).to_contain_text("translations change")
     expect(part(page, "bug")).to_have_value("no_causal_mask")
     expect(part(page, "hunting")).to_be_hidden()
     expect(inside(page, "first")).to_be_visible()
@@ -255,7 +254,7 @@ def test_hints_show_the_lamps_the_step_and_five_suspects(page):
     hint.click()
     expect(part(page, "checks")).to_be_visible()
     said = part(page, "said")
-    expect(said).to_contain_text("norm statistics", timeout=SLOWLY)
+    expect(said).to_contain_text("norm statistics")
     hint.click()
     step = "the first step that differs is the encoder’s first norm."
     expect(part(page, "verdict")).to_contain_text(step)
