@@ -1,10 +1,9 @@
-"""A Transformer that learns to translate, for you to read and change.
+"""A Transformer that learns to translate. Its files, and each of its lines
+explained: https://your_account.github.io/transformer-shape-by-shape
 
     python my_transformer.py train             learns from pairs.tsv
     python my_transformer.py "Hari saw us."    translates what you type
     python my_transformer.py                   shows examples, and shapes
-
-Explained in https://your_account.github.io/transformer-shape-by-shape
 """
 
 import sys
@@ -132,9 +131,9 @@ class Block(nn.Module):  # chapter 10
         return x + self.feed_forward(second(x))
 
 class Stack(nn.Module):
-    def __init__(self, n_layers, block, d_model, *sizes):
+    def __init__(self, n_layers, block, d_model, n_heads, d_ff):
         super().__init__()
-        blocks = [block(d_model, *sizes) for _ in range(n_layers)]
+        blocks = [block(d_model, n_heads, d_ff) for _ in range(n_layers)]
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(d_model)
 
@@ -215,7 +214,8 @@ def train(path="pairs.tsv", to="translator.pt", steps=2000, seed=1):
     src = torch.cat([encode(text, english, length) for text in sources])
     tgt = torch.cat([encode(text, nepali, length) for text in targets])
     test = torch.tensor([text in tests for text in sources])
-    for step, loss in enumerate(learn(model, src[~test], tgt[~test]), 1):
+    losses = learn(model, src[~test], tgt[~test], steps)
+    for step, loss in enumerate(losses, start=1):
         if step % 100 == 0:
             right = (greedy(model, src[test]) == tgt[test]).all(-1).sum()
             print(f"{step}: loss {loss:.2f}, {right} of {len(tests)} right")
@@ -246,5 +246,5 @@ def main(*texts):
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except FileNotFoundError as error:
-        sys.exit(f"There is no {error.filename} here.\n\n{__doc__}")
+    except (OSError, UnicodeError) as error:
+        sys.exit(f"{error}\n\n{__doc__}")

@@ -12,10 +12,7 @@ from typing import NamedTuple
 import jupytext
 from packages import MY_GPT, MY_TRANSFORMER, ROOT
 
-SITE = "https://your_account.github.io/transformer-shape-by-shape"
-IMPORTS = f'''
-Explained in {SITE}
-"""
+IMPORTS = '''"""
 
 import sys
 import torch
@@ -24,25 +21,28 @@ from torch.nn.functional import cross_entropy
 '''
 STARTS = {
     MY_TRANSFORMER: '''\
-"""A Transformer that learns to translate, for you to read and change.
+"""A Transformer that learns to translate. Its files, and each of its lines
+explained: https://your_account.github.io/transformer-shape-by-shape
 
     python my_transformer.py train             learns from pairs.tsv
     python my_transformer.py "Hari saw us."    translates what you type
     python my_transformer.py                   shows examples, and shapes
 ''',
     MY_GPT: '''\
-"""A language model that learns from any text, for you to read and change.
+"""A language model that learns from any text. Each of its lines explained:
+https://your_account.github.io/transformer-shape-by-shape
 
-    python my_gpt.py train my_text.txt         learns from a text
-    python my_gpt.py "Once upon a time"        goes on with what you type
+    python my_gpt.py                       learns this very file, and writes
+    python my_gpt.py train my_text.txt     learns your text, in two minutes
+    python my_gpt.py "Once upon" 0.8 20    continues (temperature, top-k)
 ''',
 }
 END = """
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except FileNotFoundError as error:
-        sys.exit(f"There is no {error.filename} here.\\n\\n{__doc__}")
+    except (OSError, UnicodeError) as error:
+        sys.exit(f"{error}\\n\\n{__doc__}")
 """
 
 

@@ -83,9 +83,9 @@ def write_archives(folder: Path) -> list[Path]:
     """Write the archives into a folder, and list them."""
     for name, packages in ARCHIVES.items():
         files = {n: f for x in packages for n, f in package_files(x).items()}
-        if "pictures" in packages:
-            files |= {file.name: file for file in DOWNLOADS[:-1]}
-        else:
+        fetched = DOWNLOADS if "pictures" in packages else (MY_TRANSFORMER,)
+        files |= {file.name: file for file in fetched}
+        if "classroom" in packages:
             left_out = NOT_ASKED_FOR.fullmatch
             files = {n: f for n, f in files.items() if not left_out(n)}
         zip_up({n: archive_bytes(f) for n, f in files.items()}, folder / name)

@@ -1,5 +1,5 @@
-"""The file that readers put together from the chapters' cells: it is the
-module's model, in the module's words."""
+"""The files that readers put together from the chapters' cells: their model is
+the module's, in the module's words, and it learns."""
 
 import ast
 import importlib.util
@@ -8,74 +8,95 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import nbformat
 import one_file
 import pytest
 import torch
-from packages import ONE_FILE
+from packages import MY_GPT, MY_NUMBERS, MY_TRANSFORMER, PAIRS
 
 from tests.helpers.house import MODEL, OTHER_PARTS
 from tests.helpers.project import ROOT
-from tformer_lite import english_nepali, greedy, running_example, running_model
-from tformer_lite.example.running import PAIRS
-from tformer_lite.example.shipped import STORED_FILES, trained_translator
+from tformer_lite import (
+    EncoderDecoder,
+    Recipe,
+    Trainer,
+    english_nepali,
+    greedy,
+    running_example,
+    running_model,
+    tiny_translator,
+    train,
+)
+from tformer_lite.example.shipped import trained_translator
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
-WEIGHTS = STORED_FILES / "translator.pt"
+BUILT = CHAPTERS[:15]
 # The parts that the module has too; the rest runs them.
-OWN = {"print_shapes", "UNK, PAD, SOS, EOS", "encode", "decode"}
-OWN |= {"greedy", "load", "main"}
-PARTS = one_file.definitions(ONE_FILE.read_text("utf8")).keys() - OWN
+OWN = {"print_shapes", "UNK, PAD, SOS, EOS", "split", "vocabulary", "encode"}
+OWN |= {"decode", "read_pairs", "greedy", "load", "learn", "train"}
+OWN |= {"translate", "main"}
+TEXT = MY_TRANSFORMER.read_text("utf8")
+PARTS = one_file.definitions(TEXT).keys() - OWN
 PARTS = sorted(name for name in PARTS if name.isidentifier())
 
 
 @cache
 def mine() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("as_built", ONE_FILE)
+    spec = importlib.util.spec_from_file_location("as_built", MY_TRANSFORMER)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_file_is_what_the_chapters_cells_say():
-    assert ONE_FILE.read_text("utf8") == one_file.one_file(CHAPTERS)
+def run_file(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """Run the file in a folder of its own, as a reader does."""
+    shutil.copy(MY_TRANSFORMER, folder)
+    command = sys.executable, MY_TRANSFORMER.name, *words
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def test_the_file_has_250_lines_at_most_and_imports_nothing_but_torch():
-    text = ONE_FILE.read_text("utf8")
-    assert len(text.splitlines()) <= 250
+@pytest.mark.parametrize("path", one_file.STARTS, ids=lambda path: path.stem)
+def test_a_file_is_what_the_chapters_cells_say(path):
+    assert path.read_text("utf8") == one_file.one_file(CHAPTERS, path)
+
+
+@pytest.mark.parametrize(("path", "most"), [(MY_TRANSFORMER, 250), (MY_GPT, 200)])
+def test_a_file_is_short_and_imports_nothing_but_torch(path, most):
+    text = path.read_text("utf8")
+    assert len(text.splitlines()) <= most
     assert max(map(len, text.splitlines())) <= 76
     nodes = list(ast.walk(ast.parse(text)))
     names = {
         a.name for n in nodes if isinstance(n, ast.Import) for a in n.names
     }
     names |= {n.module for n in nodes if isinstance(n, ast.ImportFrom)}
-    assert names == {"torch"}
+    assert names == {"sys", "torch", "torch.nn.functional"}
+    starred = [n for n in nodes if isinstance(n, ast.List)]
+    starred = [x for n in starred for x in n.elts]
+    assert not any(isinstance(x, ast.Starred) for x in starred)
 
 
-def test_chapters_2_to_12_each_build_a_part_in_cells_of_20_lines():
-    for text in CHAPTERS[2:13]:
-        cells = one_file.build_cells(text)
+def test_chapters_2_to_14_each_build_a_part_in_cells_of_20_lines():
+    for text in BUILT[2:]:
+        cells = one_file.tagged_cells(text, "build")
         assert cells, f"{text.name} builds nothing"
         for cell in cells:
             assert len(cell.splitlines()) <= 20
 
 
-@pytest.mark.parametrize("text", CHAPTERS[2:13], ids=lambda path: path.stem)
+@pytest.mark.parametrize("text", BUILT[2:13], ids=lambda path: path.stem)
 def test_what_is_built_is_printed_and_is_the_same_as_the_modules(text):
     cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
     tags = [cell.metadata.get("tags", []) for cell in cells]
-    first = next(
-        i for i, each in enumerate(tags) if one_file.BUILD_TAG in each
-    )
+    first = next(i for i, each in enumerate(tags) if "build" in each)
     code = [cell for cell in cells[first:] if cell.cell_type == "code"]
-    loose = [
-        c for c in code if one_file.BUILD_TAG not in c.metadata.get("tags", [])
-    ]
-    runs = [c for c in loose if re.search(r"print_shapes\(|^main\(", c.source)]
+    loose = [c for c in code if "build" not in c.metadata.get("tags", [])]
+    runs = [c for c in loose if re.search(r"print_shapes\(", c.source)]
     said = "".join(o.get("text", "") for c in code for o in c.outputs)
     assert runs, "nothing is run under the hooks"
     assert all("->" in "".join(o.text for o in c.outputs) for c in runs)
@@ -97,9 +118,9 @@ def test_a_readers_names_are_the_modules():
     """But for the id of padding, which the module has from its config."""
     files = [*MODEL.glob("*.py"), *OTHER_PARTS.glob("*.py")]
     theirs = {x for file in files for x in names_in(file.read_text("utf8"))}
-    cells = one_file.definitions(ONE_FILE.read_text("utf8"))
+    cells = one_file.definitions(TEXT)
     mine = {name for part in PARTS for name in names_in(cells[part])}
-    assert len(PARTS) >= 15
+    assert len(PARTS) >= 14
     assert mine - theirs - {*PARTS} == {"PAD"}
 
 
@@ -108,45 +129,144 @@ def test_a_readers_names_are_the_modules():
 
 def outputs(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """What each part makes of the running example, by its path."""
-    found = {}
+    made = {}
     for path, part in model.named_modules():
         part.register_forward_hook(
-            lambda part, given, made, path=path: found.update({path: made})
+            lambda part, inputs, output, path=path: made.update({path: output})
         )
     model(*running_example()[:2])
-    return found
+    return made
 
 
 def test_every_part_gives_the_modules_numbers_with_its_weights():
-    own, theirs = outputs(mine().load(WEIGHTS)[0]), outputs(running_model())
+    model = mine().load(MY_NUMBERS)[0]
+    own, theirs = outputs(model), outputs(running_model())
     torch.testing.assert_close(own, {path: theirs[path] for path in own})
-    kinds = {type(x).__name__ for x in mine().load(WEIGHTS)[0].modules()}
+    kinds = {type(x).__name__ for x in model.modules()}
     assert {x for x in PARTS if inspect.isclass(getattr(mine(), x))} <= kinds
+
+
+def test_the_readers_numbers_are_those_of_the_books_translator():
+    kept, (model, *words) = trained_translator(), mine().load(MY_NUMBERS)
+    assert words == [tokenizer.ids for tokenizer in kept.tokenizers]
+    torch.testing.assert_close(
+        model.state_dict(), kept.model.state_dict(), rtol=0, atol=0
+    )
 
 
 @pytest.mark.full
 def test_the_test_set_is_translated_with_the_very_same_words():
-    kept, (model, english, nepali) = trained_translator(), mine().load(WEIGHTS)
+    kept, (model, *words) = trained_translator(), mine().load(MY_NUMBERS)
     sentences = [sentence for sentence, _ in english_nepali("test")]
     reader, writer = kept.tokenizers
     src = reader.encode([reader.row(text, 8) for text in sentences])
-    ids = torch.cat([mine().encode(text, english) for text in sentences])
+    ids = torch.cat([mine().encode(text, words[0]) for text in sentences])
     assert ids.equal(src)
-    own = [
-        mine().decode(x, nepali) for x in mine().greedy(model, ids).tolist()
-    ]
     theirs = [writer.decode(x) for x in greedy(kept.model, src, 2, 3, 8)]
-    assert own == theirs
+    assert [mine().translate(x, model, *words) for x in sentences] == theirs
+
+
+class AsDrawn:
+    """Data whose batches are those that the file draws, one after the other."""
+
+    ignore = 1
+
+    def __init__(self, src: torch.Tensor, tgt: torch.Tensor):
+        self.src, self.tgt = src, tgt
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __getitem__(self, rows: list[int]):
+        rows = torch.randint(len(self.src), (64,))
+        read, labels = self.tgt[rows, :-1], self.tgt[rows, 1:]
+        return (self.src[rows], read), labels
+
+
+def test_a_training_has_the_losses_of_the_modules_trainer():
+    """From the same start, with the same batches and the same recipe."""
+    sources, targets, _ = mine().read_pairs(PAIRS)
+    rows = [
+        torch.cat([mine().encode(text, mine().vocabulary(texts)) for text in texts])
+        for texts in (sources, targets)
+    ]
+    module = EncoderDecoder(replace(tiny_translator, vocab_size=400))
+    model = mine().EncoderDecoder(400, 8, 1, 12, 3, 48)
+    model.load_state_dict(module.state_dict())
+    torch.manual_seed(5)
+    losses = [*mine().learn(model, *rows, steps=90)]
+    recipe = Recipe(
+        steps=90, batch_size=64, lr=0.02, warmup=65, clip=0.5, every=1,
+        weight_decay=0.01,
+        schedule=lambda step, r: min(step / 65, 1, 3 * (1 - step / r.steps)),
+    )  # fmt: skip
+    torch.manual_seed(5)
+    trainer = Trainer(module, recipe)
+    train(trainer, AsDrawn(*rows))
+    torch.testing.assert_close(losses, trainer.train_losses, rtol=1e-3, atol=0)
+    assert losses[-1] < 0.6 * losses[0]
 
 
 @pytest.mark.full
-def test_the_file_runs_alone_prints_its_shapes_and_translates(tmp_path):
-    for file in ONE_FILE, WEIGHTS:
-        shutil.copy(file, tmp_path)
-    command = sys.executable, ONE_FILE.name
-    said = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    assert "encoder.blocks.0.self_attention MultiHeadAttention" in said
-    assert "(1, 8, 12) -> (1, 8, 12)" in said
-    assert PAIRS[1][1] in said
+@pytest.mark.parametrize("seed", [3, 4])
+def test_it_learns_nearly_all_test_sentences(seed, tmp_path, capsys):
+    mine().train(PAIRS, tmp_path / "numbers.pt", seed=seed)
+    last = capsys.readouterr().out.splitlines()[-1]
+    right, _, all_of_them = re.findall(r"(\d+) (of) (\d+) right", last)[0]
+    assert int(right) >= 0.99 * int(all_of_them) > 600
+
+
+# --- as a reader runs it -------------------------------------------------
+
+
+def test_the_file_alone_says_what_it_needs(tmp_path):
+    for words in [], ["train"], ["I am here."]:
+        run = run_file(tmp_path, *words)
+        assert run.returncode == 1 and not run.stdout
+        assert re.match(r"\[Errno 2\] .*'(translator.pt|pairs.tsv)'", run.stderr)
+        assert "python my_transformer.py train" in run.stderr
+
+
+def test_it_shows_examples_and_shapes_and_translates_what_one_types(tmp_path):
+    shutil.copy(MY_NUMBERS, tmp_path)
+    shown = run_file(tmp_path).stdout
+    assert "Ram saw us. → रामले हामीलाई देख्यो ।" in shown
+    assert "encoder.blocks.0.self_attention MultiHeadAttention" in shown
+    assert "(1, 8, 12) -> (1, 8, 12)" in shown
+    typed = run_file(tmp_path, "Hari saw the zebra.", "You saw hari.|तपाईंले")
+    warned, unknown, polite = typed.stdout.splitlines()
+    assert warned == "It does not know zebra and reads [UNK] instead."
+    assert unknown.startswith("Hari saw the zebra. → हरिले ")
+    assert polite.partition("→")[2].startswith(" तपाईंले हरिलाई देख्नुभयो")
+    too_long = run_file(tmp_path, "we saw the dog and the cat yesterday.")
+    assert "9 words and signs: it reads 6." in too_long.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a dog\tein Hund\nno tab here\n", "2 lines, without a tab: ['no tab"),
+        (b"a dog\t\n" + b"a cat\teine Katze\n" * 3, "without a tab: ['a dog']"),
+        (b"", "0 lines"),
+        (b"\xff\xfea\tb\n", "can't decode byte"),
+    ],
+)
+def test_pairs_that_are_none_are_refused_in_a_sentence(tmp_path, content, said):
+    (tmp_path / "pairs.tsv").write_bytes(content)
+    run = run_file(tmp_path, "train")
+    assert run.returncode == 1 and said in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_file_of_ones_own_needs_no_marks(tmp_path):
+    """Capitals, line ends of Windows, a third column, a line twice."""
+    names = "Ana Ben Eva Kim Leo Mia Tom Zoe".split()
+    lines = [
+        f"{x} sees {y}.\t{y} wird von {x} gesehen.\tCC-BY"
+        for x in names for y in names
+    ]  # fmt: skip
+    path = tmp_path / "own.tsv"
+    path.write_text("\r\n".join([*lines, "", lines[0]]), "utf-8-sig")
+    sources, targets, tests = mine().read_pairs(path)
+    assert len(sources) == len(targets) == 64 and len(tests) == 7
+    assert "ana sees ben." in sources and "CC-BY" not in targets
