@@ -44,19 +44,6 @@ WRITER = "tiny_transformer.pt"
 # reads decides where that is None.
 Command = tuple[str, str, str | None, dict[str, Any]]
 COMMANDS: dict[str, Command] = {
-    "translate": (
-        "translate sentences, from English into Nepali, or as --ckpt does",
-        "sentence",
-        "+",
-        {"ckpt": None},
-    ),
-    "train translate": (
-        "train a translator on pairs: in each line of the file a sentence, a "
-        "tab, and its translation; the file decides what is not typed",
-        "file",
-        None,
-        {"save_path": "translator.pt", **dict.fromkeys(RECIPE_OPTIONS)},
-    ),
     "train char": (
         "train a model that writes character by character, on a text, which "
         "decides what is not typed",

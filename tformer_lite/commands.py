@@ -1,9 +1,7 @@
-"""What `python -m tformer_lite` does: to train, to translate, to write, to
-trace."""
+"""What `python -m tformer_lite` does: to train, to write, to trace."""
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +16,10 @@ from tformer_lite.example.running import (
     seeded_model,
     sized_model,
 )
-from tformer_lite.text.tokenizers import EOS, SOS
 from tformer_lite.training.batches import Data
 from tformer_lite.training.checkpoints import newest_path
 from tformer_lite.training.options import (
     AS_IN_SOURCE,
-    TRANSLATOR,
     Options,
     recipe_for,
     size_for,
@@ -31,9 +27,7 @@ from tformer_lite.training.options import (
     writer_for,
 )
 
-VOCABULARY = 4096  # words of a language, specials included, at most
 PRESETS = "tiny_translator", "building_blocks", "char_lm", "paper_base"
-TEST_SIZE, SAMPLES = 100, 3  # sentences to translate in the end, and to show
 
 
 # --- To train -------------------------------------------------------------
@@ -45,7 +39,7 @@ def train_char(args: Namespace) -> None:
     length, typed = int(len(text) * share), typed_in(args)
     usual = AS_IN_SOURCE if args.as_in_source else writer_for(length, typed)
     options = usual | typed
-    start = earlier_checkpoint(args, lite.DecoderOnly)
+    start = earlier_checkpoint(args)
     start = start or new_writer(options, text)
     tokenizer, size = start.tokenizers[0], start.block_size or 0
     data, rest = lite.split_text(tokenizer.encode(text), size, share)
@@ -77,82 +71,12 @@ def new_writer(options: Options, text: str) -> lite.Checkpoint:
     return lite.Checkpoint(model, (tokenizer,), size)
 
 
-def train_translate(args: Namespace) -> None:
-    """Train a translator; the pairs decide what is not typed."""
-    pairs = [*dict.fromkeys(lite.read_pairs(args.file))]
-    check_columns(args.file, pairs)
-    options = TRANSLATOR | typed_in(args)
-    start = earlier_checkpoint(args, lite.EncoderDecoder)
-    start = start or new_translator(options, pairs)
-    (source, target), length = start.tokenizers, start.block_size or 0
-    short = lite.fitting(pairs, source, target, length)
-    if out := len(pairs) - len(short):
-        warn(f"{out:,} pairs are left out: longer than {length} tokens")
-    train, valid, test = lite.split_pairs(short)
-    print(
-        f"Loaded pairs: {len(train):,} for training, {len(valid):,} for "
-        f"validation, {len(test):,} for test"
-    )
-    data = lite.Pairs(train, source, target, length)
-    held_out = lite.Pairs(valid, source, target, length)
-    recipe = recipe_for(options, len(data), max(50 * len(data), 50_000))
-    trainer = trainer_for(args, start, recipe)
-    best = best_of_training(trainer, Path(args.save_path), data, held_out)
-    examine(best, test[:TEST_SIZE])
-
-
-def check_columns(file: str, pairs: list[tuple[str, str]]) -> None:
-    """Raise ValueError for a column that has no sentences."""
-    for name, column in zip(("first", "second"), zip(*pairs)):
-        if len({*column}) == 1 or all(map(str.isdigit, column)):
-            raise ValueError(
-                f"the {name} column of {file} is all numbers, or all the "
-                "same: give a sentence, a tab, and its translation."
-            )
-
-
-def new_translator(options: Options, pairs: list) -> lite.Checkpoint:
-    """Build the model that options describe, for the words of pairs. Its rows
-    are as long as all pairs need but for the longest hundredth."""
-    split = lite.WordTokenizer({}).split
-    lengths = sorted(
-        max(len(split(s)) + 2, len(split(t)) + 1) for s, t in pairs
-    )
-    length = lengths[-1 - len(pairs) // 100]
-    source, target = (
-        lite.WordTokenizer(lite.vocabulary(side, split, VOCABULARY))
-        for side in zip(*pairs)
-    )
-    config = replace(
-        lite.tiny_translator,
-        vocab_size=len(target),
-        src_vocab_size=len(source),
-        max_len=length,
-    )
-    model = seeded_model(lite.EncoderDecoder, with_options(config, options), 0)
-    return lite.Checkpoint(model, (source, target), length)
-
-
-def examine(best: lite.Checkpoint, test: list[tuple[str, str]]) -> None:
-    """Translate sentences that were not learned from, and say how well."""
-    sentences, texts = zip(*test)
-    split = best.tokenizers[1].split
-    ours, wanted = (
-        [" ".join(split(text)) for text in side]
-        for side in (translate_all(best, sentences), texts)
-    )
-    share = lite.exact_match(ours, wanted)
-    print(f"Test: {len(test)} sentences, exact match {share:.1%}")
-    for sentence, mine, text in [*zip(sentences, ours, wanted)][:SAMPLES]:
-        print(f"  {sentence} -> {mine} (wanted: {text})")
-
-
 def typed_in(args: Namespace) -> Options:
     """List what was typed, or has a default."""
     return {name: x for name, x in vars(args).items() if x is not None}
 
 
-def earlier_checkpoint(args: Namespace, kind: type) -> lite.Checkpoint | None:
+def earlier_checkpoint(args: Namespace) -> lite.Checkpoint | None:
     """Read the newest weights of --save_path for --resume. Raises ValueError
     where a training would write over the file that it reads, and
     FileExistsError where over another one."""
@@ -167,7 +91,7 @@ def earlier_checkpoint(args: Namespace, kind: type) -> lite.Checkpoint | None:
                 "read: choose another name."
             )
     if args.resume:
-        return checkpoint_of(str(newest), kind)
+        return checkpoint_of(str(newest))
     if save.exists() and not args.force:
         raise FileExistsError(
             f"{save} is there already: --resume goes on from it, --force "
@@ -192,7 +116,7 @@ def trainer_for(
     print(f"Using device: {device}\nModel parameters: {count:,}")
     trainer = lite.Trainer(model, recipe, start.tokenizers, start.block_size)
     if args.resume:
-        best = checkpoint_of(args.save_path, type(model))
+        best = checkpoint_of(args.save_path)
         trainer.best = best.model
         trainer.recipe = replace(recipe, patience=None)
         trainer.train_losses = best.train_losses
@@ -245,49 +169,20 @@ def draw_losses(trainer: lite.Trainer, path: Path) -> None:
 # --- To use a model -------------------------------------------------------
 
 
-def checkpoint_of(path: str, kind: type) -> lite.Checkpoint:
-    """Read a checkpoint; ValueError for a model of another kind, or without
-    its vocabulary."""
+def checkpoint_of(path: str) -> lite.Checkpoint:
+    """Read a checkpoint; ValueError for one of another kind of model, or
+    without its vocabulary."""
     saved = lite.load_checkpoint(path)
-    if type(saved.model) is not kind or not saved.tokenizers:
-        command = "char" if kind is lite.DecoderOnly else "translate"
+    if type(saved.model) is not lite.DecoderOnly or not saved.tokenizers:
         raise ValueError(
-            f"{path} is no checkpoint of `train {command}`, and one is needed."
+            f"{path} is no checkpoint of `train char`, and one is needed."
         )
     return saved
 
 
-def translate(args: Namespace) -> None:
-    """Translate sentences with the book's model, or with one's own."""
-    saved = lite.trained_translator()
-    if args.ckpt:
-        saved = checkpoint_of(args.ckpt, lite.EncoderDecoder)
-    print(*translate_all(saved, args.sentence), sep="\n")
-
-
-def translate_all(
-    saved: lite.Checkpoint, sentences: Sequence[str]
-) -> list[str]:
-    """Translate sentences, each for itself; warn of unknown words."""
-    source, target = saved.tokenizers
-    model, length, texts = saved.model, saved.block_size or 0, []
-    for sentence in sentences:
-        words = [
-            word if word in source.ids else word.lower()
-            for word in source.split(sentence)
-        ]
-        if unknown := [word for word in words if word not in source.ids]:
-            warn(f"not in the vocabulary: {', '.join(unknown)}")
-        ids = source.encode([source.row(" ".join(words), length)])
-        texts.append(
-            target.decode(lite.greedy(model, ids, SOS, EOS, length)[0])
-        )
-    return texts
-
-
 def write_texts(args: Namespace) -> None:
     """Write more of a text, some times."""
-    saved = checkpoint_of(args.ckpt, lite.DecoderOnly)
+    saved = checkpoint_of(args.ckpt)
     draw = lite.Sampler(args.temperature, args.top_k)
     prompt = args.prompt or input("Enter prompt text: ")
     for number in range(1, args.num_samples + 1):
@@ -331,8 +226,6 @@ def show_trace(args: Namespace) -> None:
 
 
 FUNCTIONS = {
-    "translate": translate,
-    "train translate": train_translate,
     "train char": train_char,
     "generate": write_texts,
     "trace": show_trace,

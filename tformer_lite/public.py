@@ -90,13 +90,12 @@ from tformer_lite.text.datasets import (
     Chunks,
     Pairs,
     Windows,
-    fitting,
     lay_out,
     split_pairs,
     split_text,
 )
 from tformer_lite.text.pieces import WordPieceTokenizer
-from tformer_lite.text.reading import read_pairs, read_text, vocabulary
+from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 from tformer_lite.training.batches import mean_loss
 from tformer_lite.training.checkpoints import (

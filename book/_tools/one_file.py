@@ -6,8 +6,8 @@ later chapter completes, and so defines again, stands there alone.
 """
 
 import ast
+import re
 from pathlib import Path
-from typing import NamedTuple
 
 import jupytext
 from packages import MY_GPT, MY_TRANSFORMER, ROOT
@@ -17,8 +17,7 @@ IMPORTS = '''"""
 import sys
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
-'''
+from torch.nn.functional import cross_entropy'''
 STARTS = {
     MY_TRANSFORMER: '''\
 """A Transformer that learns to translate. Its files, and each of its lines
@@ -37,20 +36,13 @@ https://your_account.github.io/transformer-shape-by-shape
     python my_gpt.py "Once upon" 0.8 20    continues (temperature, top-k)
 ''',
 }
-END = """
+END = """\
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
     except (OSError, UnicodeError) as error:
         sys.exit(f"{error}\\n\\n{__doc__}")
 """
-
-
-class Part(NamedTuple):
-    """What a cell defines: the number of its chapter, and its lines."""
-
-    chapter: int
-    code: str
 
 
 def main() -> None:
@@ -65,53 +57,46 @@ def main() -> None:
 
 def one_file(chapters: list[Path], path: Path) -> str:
     """Put the parts of a file together, with the chapter of each."""
-    parts = parts_of(chapters, "build")
+    parts = parts_of(chapters, {"build"})
     if path == MY_GPT:
-        own = parts_of(chapters, "gpt")
-        parts = {n: part for n, part in parts.items() if n not in own} | own
-        parts = {n: parts[n] for n in parts if n in needed(parts, [*own])}
-    texts, chapter = [STARTS[path] + IMPORTS], None
-    for part in parts.values():
-        said = "" if part.chapter == chapter else f"  # chapter {part.chapter}"
-        lines = part.code.split("\n")
-        first = next(i for i, line in enumerate(lines) if line[0] != "@")
-        lines[first] += said
-        texts.append("\n".join(lines) + "\n")
-        chapter = part.chapter
-    return "\n".join([*texts, END.lstrip("\n")])
+        parts = parts_of(chapters, {"build", "gpt"})
+        names = needed(parts, [*parts_of(chapters, {"gpt"})])
+        parts = {name: parts[name] for name in parts if name in names}
+    texts, before = [STARTS[path] + IMPORTS], ""
+    for chapter, code in parts.values():
+        said = f"  # chapter {int(chapter)}" if chapter != before else ""
+        texts.append(re.sub(r"^(?!@).*", rf"\g<0>{said}", code, 1, re.M))
+        before = chapter
+    return "\n\n".join([*texts, END])
 
 
-def parts_of(chapters: list[Path], tag: str) -> dict[str, Part]:
-    """List what the cells with a tag define, by name, in order of place."""
-    parts: dict[str, Part] = {}
+def parts_of(chapters: list[Path], tags: set[str]) -> dict:
+    """List the chapter and the lines of what is defined in cells with one of
+    these tags, by name, in order of place."""
+    parts: dict[str, tuple[str, str]] = {}
     for text in chapters:
-        for cell in tagged_cells(text, tag):
+        for cell in tagged_cells(text, tags):
             for name, code in definitions(cell).items():
                 parts.pop(name, None)
-                parts[name] = Part(int(text.name[:2]), code)
+                parts[name] = text.name[:2], code
     return parts
 
 
-def needed(parts: dict[str, Part], names: list[str]) -> set[str]:
+def needed(parts: dict, names: list[str]) -> set[str]:
     """Gather these names and what their parts use, directly or not."""
-    found: set[str] = set()
+    gathered: set[str] = set()
     while names:
-        name = names.pop()
-        if name not in found:
-            found.add(name)
-            nodes = ast.walk(ast.parse(parts[name].code))
-            used = {node.id for node in nodes if isinstance(node, ast.Name)}
-            names += used & parts.keys()
-    return found
+        gathered.add(name := names.pop())
+        nodes = ast.walk(ast.parse(parts[name][1]))
+        used = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names += (used & parts.keys()) - gathered
+    return gathered
 
 
-def tagged_cells(text: Path, tag: str) -> list[str]:
-    """List the sources of a chapter's cells with a tag."""
-    return [
-        cell.source
-        for cell in jupytext.read(text).cells
-        if tag in cell.metadata.get("tags", [])
-    ]
+def tagged_cells(text: Path, tags: set[str]) -> list[str]:
+    """List the sources of a chapter's cells with one of these tags."""
+    cells = jupytext.read(text).cells
+    return [c.source for c in cells if tags & {*c.metadata.get("tags", [])}]
 
 
 def definitions(source: str) -> dict[str, str]:

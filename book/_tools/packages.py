@@ -83,8 +83,8 @@ def write_archives(folder: Path) -> list[Path]:
     """Write the archives into a folder, and list them."""
     for name, packages in ARCHIVES.items():
         files = {n: f for x in packages for n, f in package_files(x).items()}
-        fetched = DOWNLOADS if "pictures" in packages else (MY_TRANSFORMER,)
-        files |= {file.name: file for file in fetched}
+        own = DOWNLOADS if "pictures" in packages else (MY_TRANSFORMER,)
+        files |= {file.name: file for file in own}
         if "classroom" in packages:
             left_out = NOT_ASKED_FOR.fullmatch
             files = {n: f for n, f in files.items() if not left_out(n)}

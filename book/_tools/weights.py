@@ -144,13 +144,10 @@ def word_pairs(slot: str, english: str, nepali: str) -> list[tuple[str, str]]:
 
 def save_for_reader(kept: Checkpoint) -> None:
     """Write the numbers as the reader's own file keeps its own."""
-    sizes = kept.model.config
-    keys = "vocab_size", "max_len", "n_layers", "d_model", "n_heads", "d_ff"
-    words = (tokenizer.ids for tokenizer in kept.tokenizers)
-    numbers = kept.model.state_dict()
-    torch.save(
-        ([getattr(sizes, key) for key in keys], *words, numbers), MY_NUMBERS
-    )
+    names = "vocab_size", "max_len", "n_layers", "d_model", "n_heads", "d_ff"
+    sizes = [getattr(kept.model.config, name) for name in names]
+    words = [tokenizer.ids for tokenizer in kept.tokenizers]
+    torch.save((sizes, *words, kept.model.state_dict()), MY_NUMBERS)
 
 
 if __name__ == "__main__":

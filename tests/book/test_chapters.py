@@ -37,7 +37,7 @@ def chapter(request):
 @pytest.fixture(scope="module")
 def is_built(chapter) -> bool:
     """Whether a chapter is one of those in which the model is built."""
-    return int(chapter.stem[:2]) <= 12
+    return int(chapter.stem[:2]) <= 14
 
 
 @pytest.fixture(scope="module")

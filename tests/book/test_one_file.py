@@ -65,7 +65,9 @@ def test_a_file_is_what_the_chapters_cells_say(path):
     assert path.read_text("utf8") == one_file.one_file(CHAPTERS, path)
 
 
-@pytest.mark.parametrize(("path", "most"), [(MY_TRANSFORMER, 250), (MY_GPT, 200)])
+@pytest.mark.parametrize(
+    ("path", "most"), [(MY_TRANSFORMER, 250), (MY_GPT, 200)]
+)
 def test_a_file_is_short_and_imports_nothing_but_torch(path, most):
     text = path.read_text("utf8")
     assert len(text.splitlines()) <= most
@@ -83,7 +85,7 @@ def test_a_file_is_short_and_imports_nothing_but_torch(path, most):
 
 def test_chapters_2_to_14_each_build_a_part_in_cells_of_20_lines():
     for text in BUILT[2:]:
-        cells = one_file.tagged_cells(text, "build")
+        cells = one_file.tagged_cells(text, {"build"})
         assert cells, f"{text.name} builds nothing"
         for cell in cells:
             assert len(cell.splitlines()) <= 20
@@ -187,7 +189,9 @@ def test_a_training_has_the_losses_of_the_modules_trainer():
     """From the same start, with the same batches and the same recipe."""
     sources, targets, _ = mine().read_pairs(PAIRS)
     rows = [
-        torch.cat([mine().encode(text, mine().vocabulary(texts)) for text in texts])
+        torch.cat(
+            [mine().encode(text, mine().vocabulary(texts)) for text in texts]
+        )
         for texts in (sources, targets)
     ]
     module = EncoderDecoder(replace(tiny_translator, vocab_size=400))
@@ -223,7 +227,9 @@ def test_the_file_alone_says_what_it_needs(tmp_path):
     for words in [], ["train"], ["I am here."]:
         run = run_file(tmp_path, *words)
         assert run.returncode == 1 and not run.stdout
-        assert re.match(r"\[Errno 2\] .*'(translator.pt|pairs.tsv)'", run.stderr)
+        assert re.match(
+            r"\[Errno 2\] .*'(translator.pt|pairs.tsv)'", run.stderr
+        )
         assert "python my_transformer.py train" in run.stderr
 
 
@@ -245,13 +251,21 @@ def test_it_shows_examples_and_shapes_and_translates_what_one_types(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a dog\tein Hund\nno tab here\n", "2 lines, without a tab: ['no tab"),
-        (b"a dog\t\n" + b"a cat\teine Katze\n" * 3, "without a tab: ['a dog']"),
+        (
+            b"a dog\tein Hund\nno tab here\n",
+            "2 lines, without a tab: ['no tab",
+        ),
+        (
+            b"a dog\t\n" + b"a cat\teine Katze\n" * 3,
+            "without a tab: ['a dog']",
+        ),
         (b"", "0 lines"),
         (b"\xff\xfea\tb\n", "can't decode byte"),
     ],
 )
-def test_pairs_that_are_none_are_refused_in_a_sentence(tmp_path, content, said):
+def test_pairs_that_are_none_are_refused_in_a_sentence(
+    tmp_path, content, said
+):
     (tmp_path / "pairs.tsv").write_bytes(content)
     run = run_file(tmp_path, "train")
     assert run.returncode == 1 and said in run.stderr

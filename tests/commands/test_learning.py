@@ -1,15 +1,14 @@
-"""`train char` and `train translate`: what they choose, write and refuse."""
+"""`train char`: what it chooses, writes and refuses."""
 
 import math
 import os
-import random
 import re
 from dataclasses import fields
 
 import pytest
 import torch
 
-from tests.helpers.commands import PAIRS, TEXT, char, refusal, translate
+from tests.helpers.commands import TEXT, char, refusal
 from tests.helpers.learning import cut
 from tformer_lite import (
     Config,
@@ -17,10 +16,8 @@ from tformer_lite import (
     Recipe,
     char_lm,
     commands,
-    greedy,
     load_checkpoint,
     mean_loss,
-    split_pairs,
     train,
 )
 from tformer_lite.__main__ import main
@@ -32,8 +29,6 @@ from tformer_lite.training.options import (
     with_options,
     writer_for,
 )
-
-LONG = [("one two red old new big sun.", "a ।"), ("sea.", "a b c d e f g h")]
 
 
 @pytest.mark.slow
@@ -125,86 +120,19 @@ def test_steps_are_those_typed_or_so_many_epochs_or_rows(
     assert recipe_for({"batch_size": 8}, 40, 10**9).steps == 3000
 
 
-# --- Pairs ----------------------------------------------------------------
-
-
-def test_pairs_are_parted_and_those_that_do_not_fit_left_out(capsys, tmp_path):
-    """300 pairs that fit, some twice, and two of all that are too long."""
-    numbers = random.Random(0)
-    words = [a + b for a in "bdfg" for b in "aio"]
-    rows = [" ".join(numbers.choices(words, k=3)) for _ in range(300)]
-    pairs = [(row, row.upper()) for row in dict.fromkeys(rows)]
-    some = pairs + LONG + pairs
-    assert main(translate(tmp_path, "--steps=1", pairs=some)) == 0
-    said = capsys.readouterr()
-    long = "2 pairs are left out: longer than 5 tokens"
-    assert said.err == f"tformer_lite: {long}\n"
-    parts = split_pairs(pairs)
-    counts = "{} for training, {} for validation, {} for test\n"
-    assert f"Loaded pairs: {counts.format(*map(len, parts))}" in said.out
-    kept = load_checkpoint(tmp_path / "model.pt")
-    assert kept.block_size == kept.model.config.max_len == 5
-    for tokenizer, side in zip(kept.tokenizers, zip(*pairs)):
-        assert {w for w in tokenizer.ids if w[0] != "["} >= {
-            *" ".join(side).split()
-        }
-
-
-@pytest.mark.slow
-def test_the_share_of_exact_translations_is_counted_on_the_test(
-    capsys, tmp_path
-):
-    """Every pair of the test is written as it is wanted, or beside it."""
-    main(translate(tmp_path, "--steps", "300", "--batch_size", "52"))
-    lines = capsys.readouterr().out.splitlines()
-    *_, test = split_pairs(PAIRS)
-    kept = load_checkpoint(tmp_path / "model.pt")
-    source, target = kept.tokenizers
-    right = 0
-    for english, nepali in test:
-        src = source.encode([source.row(english, 5)])
-        (row,) = greedy(kept.model, src, 2, 3, 5)
-        right += target.decode(row) == nepali
-    assert right > 0
-    share = f"exact match {right / len(test):.1%}"
-    assert f"Test: {len(test)} sentences, {share}" in lines
-    shown = [line for line in lines if " -> " in line]
-    for line, (english, nepali) in zip(shown, test, strict=False):
-        assert line.startswith(f"  {english} -> ")
-        assert line.endswith(f" (wanted: {nepali.replace('.', ' .')})")
-    assert len(shown) == 3
-
-
-@pytest.mark.full
-def test_a_small_language_is_learned_with_nothing_typed(capsys, tmp_path):
-    """Five words, of twelve, come in the opposite order, with other endings;
-    nine in ten new sentences are translated, where guessing has none."""
-    numbers = random.Random(0)
-    words = [a + b for a in "bdfg" for b in "aio"]
-    rows = [numbers.choices(words, k=5) for _ in range(600)]
-    texts = [(" ".join(x), " ".join(f"{w}n" for w in x[::-1])) for x in rows]
-    lines = "".join(f"{english}\t{other}\n" for english, other in texts)
-    (tmp_path / "own.tsv").write_text(lines)
-    path = ["--save_path", str(tmp_path / "model.pt")]
-    assert main(["train", "translate", str(tmp_path / "own.tsv"), *path]) == 0
-    said = capsys.readouterr().out
-    assert float(re.search(r"exact match ([\d.]+)%", said)[1]) > 90
-
-
 # --- What is kept, and what is never written over -------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [char, translate])
 def test_ctrl_c_says_what_is_kept_and_resume_goes_on_from_it(
-    capsys, tmp_path, monkeypatch, command
+    capsys, tmp_path, monkeypatch
 ):
     def stopped(trainer, data, *others):
         train(trainer, cut(5, data), *others)
 
     path = tmp_path / "model.pt"
     monkeypatch.setattr(commands.lite, "train", stopped, raising=False)
-    assert main(command(tmp_path, "--steps", "20")) == 130
+    assert main(char(tmp_path, "--steps", "20")) == 130
     monkeypatch.undo()
     said = capsys.readouterr().err
     kept = f"{path} has the best weights, --resume goes on"
@@ -219,22 +147,19 @@ def test_ctrl_c_says_what_is_kept_and_resume_goes_on_from_it(
         train(trainer, *others)
 
     monkeypatch.setattr(commands.lite, "train", seen, raising=False)
-    again = command(tmp_path, "--steps", "4", "--resume", "--lr", "1e-9")
+    again = char(tmp_path, "--steps", "4", "--resume", "--lr", "1e-9")
     assert main(again) == 0
     assert all(map(torch.equal, begun, newest.model.parameters()))
     assert len(load_checkpoint(path).val_losses) == len(best.val_losses) + 4
 
 
-@pytest.mark.parametrize("command", [char, translate])
-def test_a_file_that_is_there_is_replaced_by_force_alone(
-    capsys, tmp_path, command
-):
+def test_a_file_that_is_there_is_replaced_by_force_alone(capsys, tmp_path):
     path = tmp_path / "model.pt"
     path.write_text("mine")
-    said = refusal(capsys, *command(tmp_path, "--steps", "1"), main=main)
+    said = refusal(capsys, *char(tmp_path, "--steps", "1"), main=main)
     assert "is there already: --resume goes on from it, --force" in said
     assert path.read_text() == "mine"
-    assert main(command(tmp_path, "--steps", "1", "--force")) == 0
+    assert main(char(tmp_path, "--steps", "1", "--force")) == 0
     load_checkpoint(path)
 
 
@@ -242,26 +167,34 @@ def test_a_file_that_is_there_is_replaced_by_force_alone(
 @pytest.mark.parametrize(
     ("file", "save"),
     [
-        ("own.tsv", "own.tsv"),
-        ("own.tsv", "../{here}/own.tsv"),
-        ("own.tsv", "symbolic"),
-        ("own.tsv", "hard"),
-        ("symbolic", "own.tsv"),
-        ("own_newest.tsv", "own.tsv"),
+        ("own.txt", "own.txt"),
+        ("own.txt", "../{here}/own.txt"),
+        ("own.txt", "symbolic"),
+        ("own.txt", "hard"),
+        ("symbolic", "own.txt"),
+        ("own_newest.txt", "own.txt"),
         ("own_loss_curve.png", "own.pt"),
     ],
 )
-@pytest.mark.parametrize("kind", ["char", "translate"])
 def test_a_training_never_writes_over_the_file_that_it_reads(
-    capsys, tmp_path, monkeypatch, kind, file, save, option
+    capsys, tmp_path, monkeypatch, file, save, option
 ):
     monkeypatch.chdir(tmp_path)
-    text = "".join(f"{a}\t{b}\n" for a, b in PAIRS)
-    for name in {file, "own.tsv"} - {"symbolic"}:
+    text = TEXT * 9
+    for name in {file, "own.txt"} - {"symbolic"}:
         (tmp_path / name).write_text(text, "utf8")
-    (tmp_path / "symbolic").symlink_to("own.tsv")
-    os.link("own.tsv", "hard")
-    words = ["train", kind, file, "--save_path", save, option, "--steps", "1"]
+    (tmp_path / "symbolic").symlink_to("own.txt")
+    os.link("own.txt", "hard")
+    words = [
+        "train",
+        "char",
+        file,
+        "--save_path",
+        save,
+        option,
+        "--steps",
+        "1",
+    ]
     words[4] = save.format(here=tmp_path.name)
     said = refusal(capsys, *words, main=main)
     assert f"would write over {file}, which is read: choose another" in said
@@ -275,10 +208,6 @@ FILES = {
     "short.txt": b"amar",
     "empty.txt": b" \n",
     "bad.txt": b"one\ntwo\xff\n",
-    "no_tab.tsv": b"one\ttwo\nthree\n",
-    "few.tsv": b"a\tb\nc\td\n",
-    "numbers.tsv": b"".join(b"%d\ta %d\t\n" % (i, i) for i in range(40)),
-    "same.tsv": b"".join(b"a %d\tCC BY\n" % i for i in range(40)),
 }
 REFUSED = {
     "char nowhere.txt": "nowhere.txt: No such file",
@@ -300,10 +229,6 @@ REFUSED = {
     "char text.txt --block_size 8 --save_path . --force": ". is a folder",
     "char text.txt --block_size 8 --save_path text.txt/m.pt": "text.txt: File",
     "char text.txt --block_size 8 --resume": "no checkpoint tiny_tran",
-    "translate no_tab.tsv": "no_tab.tsv, line 2: 'three' is no pair: write",
-    "translate few.tsv": "2 different source sentences cannot be split",
-    "translate numbers.tsv": "the first column of numbers.tsv is all numbers",
-    "translate same.tsv": "second column of same.tsv is all numbers, or all t",
 }
 
 
@@ -317,10 +242,3 @@ def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
         (tmp_path / name).write_bytes(content)
     assert answer in refusal(capsys, "train", *words.split(), main=main)
     assert {x.name for x in tmp_path.iterdir()} == {*FILES}
-
-
-def test_a_checkpoint_of_the_other_kind_is_not_gone_on_from(capsys, tmp_path):
-    assert main(char(tmp_path, "--steps", "1")) == 0
-    again = translate(tmp_path, "--steps", "1", "--resume")
-    said = refusal(capsys, *again, main=main)
-    assert "is no checkpoint of `train translate`, and one is" in said

@@ -1,4 +1,4 @@
-"""The command line, and what uses a model: to translate, write and trace."""
+"""The command line, and what uses a model: to write and trace."""
 
 import re
 import shlex
@@ -7,11 +7,10 @@ import sys
 
 import pytest
 
-from tests.helpers.commands import char, refusal, translate
+from tests.helpers.commands import char, refusal
 from tests.helpers.project import ROOT
 from tformer_lite import (
     generate,
-    greedy,
     load_checkpoint,
     running_trace,
 )
@@ -79,46 +78,11 @@ def test_help_needs_no_torch_and_fits_a_terminal(command):
 
 
 def test_a_wrong_word_is_answered_with_the_usage(capsys):
-    for words in ("", "train", "translate", "trace --preset bert --x"):
+    for words in ("", "train", "trace --preset bert --x"):
         with pytest.raises(SystemExit) as end:
             main(words.split())
         assert end.value.code == 2
         assert capsys.readouterr().err.startswith("usage: python -m tformer_l")
-
-
-# --- translate ------------------------------------------------------------
-
-BOOK, BOOKS = "this is not my book.", "यो मेरो किताब होइन ।\n"
-
-
-@pytest.mark.parametrize("sentence", [BOOK, BOOK.capitalize(), BOOK.upper()])
-def test_a_sentence_is_translated_whatever_its_letters(capsys, sentence):
-    assert main(["translate", sentence]) == 0
-    assert capsys.readouterr() == (BOOKS, "")
-
-
-def test_an_unknown_word_is_named(capsys):
-    assert main(["translate", BOOK, "we bought Xyzzy."]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith(BOOKS)
-    assert said.out.count("\n") == 2
-    assert said.err == "tformer_lite: not in the vocabulary: xyzzy\n"
-
-
-@pytest.mark.slow
-def test_a_model_of_ones_own_translates_in_order(capsys, tmp_path):
-    """The witness: `greedy`."""
-    main(translate(tmp_path, "--steps", "30"))
-    capsys.readouterr()
-    path, sentences = tmp_path / "model.pt", ["one two.", "sea sun."]
-    assert main(["translate", *sentences, "--ckpt", str(path)]) == 0
-    kept = load_checkpoint(path)
-    source, target = kept.tokenizers
-    for line, sentence in zip(capsys.readouterr().out.splitlines(), sentences):
-        src = source.encode([source.row(sentence, 5)])
-        assert line == target.decode(greedy(kept.model, src, 2, 3, 5)[0])
-    said = refusal(capsys, "generate", "one", "--ckpt", path, main=main)
-    assert "is no checkpoint of `train char`, and one is needed" in said
 
 
 # --- generate -------------------------------------------------------------
@@ -187,9 +151,7 @@ def test_every_axis_of_every_module_has_its_name(name, capsys):
 
 # --- What is refused ------------------------------------------------------
 
-TOO_LONG = "this is not my book this is."
 REFUSED = {
-    f"translate '{TOO_LONG}'": "has 10 tokens and does not fit into length=8",
     "generate XY": "no character of 'XY' is in the vocabulary",
     "generate amar --ckpt nowhere.pt": "no checkpoint nowhere.pt: train first",
     "generate amar --temperature 0": "temperature=0.0 must be above 0",

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 TEXT = "amar sonar bangla, ami tomay bhalobashi.\n" * 5
-WORDS = ("one", "two", "red", "old", "new", "big", "sun", "sea")
-PAIRS = [(f"{a} {b}.", f"{b[::-1]} {a[::-1]} ।") for a in WORDS for b in WORDS]
 SMALL = ["--d_model=16", "--num_heads=2", "--num_layers=1", "--d_ff=16"]
 
 
@@ -18,15 +16,6 @@ def char(folder: Path, *options: str, text: str = TEXT) -> list[str]:
     command = ["train", "char", str(folder / "text.txt"), *SMALL]
     command += ["--save_path", str(folder / "model.pt"), "--block_size", "8"]
     return [*command, "--max_seq_len", "8", *options]
-
-
-def translate(folder: Path, *options: str, pairs=PAIRS) -> list[str]:
-    """The words of a command that trains on pairs."""
-    lines = "".join(f"{english}\t{nepali}\n" for english, nepali in pairs)
-    (folder / "pairs.tsv").write_text(lines, "utf8")
-    path = ["--save_path", str(folder / "model.pt")]
-    command = ["train", "translate", str(folder / "pairs.tsv"), *SMALL]
-    return [*command, *path, *options]
 
 
 def refusal(capsys, *words: str, main) -> str:

@@ -62,7 +62,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
 
 
 COMMANDS = {
-    "README.md": ("tformer_lite", "translate train train generate trace"),
+    "README.md": ("tformer_lite", "train generate trace"),
     "shapewatch/README.md": ("shapewatch", "my_model.py:make trace check"),
     "classroom/README.md": ("classroom", "list assign grade"),
 }
@@ -82,8 +82,6 @@ def test_the_commands_of_a_package_do_what_its_readme_says(
     """In the README's order; a training is cut to its first steps."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.txt").write_text(book_text()[:5000], "utf8")
-    pairs = [f"{i} eggs\t{i} अण्डा" for i in range(40)]
-    (tmp_path / "pairs.tsv").write_text("\n".join(pairs), "utf8")
     (tmp_path / "my_model.py").write_text(OWN_MODEL)
     small = '{"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1}'
     (tmp_path / "config.json").write_text(small)

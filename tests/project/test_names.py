@@ -36,7 +36,6 @@ PARTICIPLES = {
     "cached": "public: cached(model), as functools has it",
     "planted": "public: planted(file, right, wrong)",
     "stored": "public: stored(name), what the book has measured",
-    "fitting": "public: the pairs that fit",
     "Finding": "a noun",
 }
 

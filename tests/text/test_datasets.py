@@ -7,39 +7,22 @@ from random import Random
 import pytest
 import torch
 
-from tests.helpers.commands import PAIRS as WORD_PAIRS
-from tests.helpers.commands import WORDS
 from tformer_lite import (
     Chunks,
     Pairs,
     Windows,
-    WordTokenizer,
     english_tokenizer,
-    fitting,
     nepali_tokenizer,
-    read_pairs,
     read_text,
     running_example,
     split_pairs,
     split_text,
-    vocabulary,
 )
 from tformer_lite.example import running
 
-TATOEBA = """\
-Go.\tजाऊ।\tCC-BY 2.0 (France) Attribution: tatoeba.org #1 (a) & #2 (b)
-Is it far?\tके यो टाढा छ?\tCC-BY 2.0 (France) Attribution: tatoeba.org #3
-
-I see.\tम देख्छु ।
-Wait!\tपर्ख !\t
-A\x85b\u2028c.\tक\x0bख\x1cग
-"""
-TATOEBA_PAIRS = [
-    ("Go.", "जाऊ।"),
-    ("Is it far?", "के यो टाढा छ?"),
-    ("I see.", "म देख्छु ।"),
-    ("Wait!", "पर्ख !"),
-    ("A\x85b\u2028c.", "क\x0bख\x1cग"),  # none of these ends a line
+WORDS = ("one", "two", "red", "old", "new", "big", "sun", "sea")
+WORD_PAIRS = [
+    (f"{a} {b}.", f"{b[::-1]} {a[::-1]} ।") for a in WORDS for b in WORDS
 ]
 
 
@@ -52,64 +35,35 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_pairs_are_read_as_manythings_writes_them(here, encoding, end):
-    content = TATOEBA.replace("\n", end).encode(encoding)
-    (here / "npi.txt").write_bytes(content)
-    assert read_pairs("npi.txt") == TATOEBA_PAIRS
-    assert read_text("npi.txt") == TATOEBA
+def test_a_text_is_read_whatever_ends_its_lines(here, encoding, end):
+    (here / "a.txt").write_bytes(f"A\x85b{end}c{end}".encode(encoding))
+    assert read_text("a.txt") == "A\x85b\nc\n"
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a\tb\n\nalone\n", ", line 3: 'alone' is no pair: write"),
-        (b"a\tb\n \tb\n", r", line 2: ' \\tb' is no pair: write"),
-        (b"a\t\tCC-BY\n", r", line 1: 'a\\t\\tCC-BY' is no pair: write"),
-        (b"a" * 99 + b"\n", ", line 1: 'a{60}' is no pair: write"),
-        (b"a\tb\r\nc\t\xe9t\xe9\r\n", " is no text in UTF-8, see byte 7: op"),
-        ("a\tछ".encode("utf-16"), " is no text in UTF-8, see byte 0: open it"),
-        ("a\tछ".encode("utf-16-le"), " is no text in UTF-8, see character 1"),
-        (b"a\tb\n" + bytes(9), " is no text in UTF-8, see character 4: ope"),
+        (b"a\r\nc\t\xe9t\xe9\r\n", "is no text in UTF-8, see byte 5: op"),
+        ("a\tछ".encode("utf-16"), "is no text in UTF-8, see byte 0: open it"),
+        ("a\tछ".encode("utf-16-le"), "is no text in UTF-8, see character 1"),
+        (b"a\tb\n" + bytes(9), "is no text in UTF-8, see character 4: ope"),
+        (b"", "has no text"),
+        (b"\n \n", "has no text"),
+        (b"\xef\xbb\xbf\n", "has no text"),
     ],
 )
-def test_a_line_that_is_no_pair_is_named(here, content, said):
-    (here / "mine.tsv").write_bytes(content)
-    with pytest.raises(ValueError, match=f"^mine.tsv{said}"):
-        read_pairs("mine.tsv")
-
-
-@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf\n"])
-@pytest.mark.parametrize("read", [read_text, read_pairs])
-def test_a_file_without_text_is_refused(here, content, read):
-    (here / "empty.txt").write_bytes(content)
-    with pytest.raises(ValueError, match="^empty.txt has no text"):
-        read("empty.txt")
+def test_what_is_no_text_is_refused(here, content, said):
+    (here / "mine.txt").write_bytes(content)
+    with pytest.raises(ValueError, match=f"^mine.txt {said}"):
+        read_text("mine.txt")
 
 
 def test_letters_with_two_spellings_are_read_as_one(here):
     for name, word in (("one.txt", "\u095c"), ("two.txt", "\u0921\u093c")):
         (here / name).write_text(f"{word}\t{word}", encoding="utf8")
     assert read_text("one.txt") == read_text("two.txt")
-    assert read_pairs("one.txt") == read_pairs("two.txt")
 
 
-TEXTS = "the dog is not the cat.", "the cat is a cat!", "a dog"
-
-
-def test_frequent_words_come_first_and_equals_by_their_spelling():
-    """Counted by hand: cat the 3, a dog is 2, ! . not 1."""
-    ids = vocabulary(TEXTS, WordTokenizer({}).split, size=99)
-    order = ["cat", "the", "a", "dog", "is", "!", ".", "not"]
-    assert list(ids.items()) == list(zip(order, range(4, 12)))
-    assert vocabulary(TEXTS[::-1], WordTokenizer({}).split, 99) == ids
-
-
-ENGLISH = "the dog is small.", "the cat is not a dog.", "a cat.", "is it?"
-NEPALI = "कुकुर सानो छ ।", "बिरालो कुकुर होइन ।", "बिरालो ।", "हो?"
-SPLIT = WordTokenizer({}).split
-SOURCE = WordTokenizer(vocabulary(ENGLISH, SPLIT, 99))
-TARGET = WordTokenizer(vocabulary(NEPALI, SPLIT, 99))
-PAIRS = list(zip(ENGLISH, NEPALI))
 TEXT = torch.arange(100, 130)
 
 
@@ -124,17 +78,16 @@ def test_rows_are_laid_out_as_in_the_running_example():
         assert labels.equal(book.labels[rows])
 
 
-@pytest.mark.parametrize("length", range(3, 10))
-def test_a_pair_that_is_too_long_is_named_and_can_be_left_out(length):
-    """By the sentences' words, counted by hand, and the specials."""
-    needs = [max(5 + 2, 4 + 1), max(7 + 2, 4 + 1), 5, 5]
-    fit = [pair for pair, need in zip(PAIRS, needs) if need <= length]
-    assert fitting(PAIRS, SOURCE, TARGET, length) == fit
-    if fit:
-        assert len(Pairs(fit, SOURCE, TARGET, length)) == len(fit)
-    for left_out in set(PAIRS) - set(fit):
-        with pytest.raises(ValueError, match=rf"tokens .* {length=}: leave"):
-            Pairs([left_out], SOURCE, TARGET, length)
+@pytest.mark.parametrize(
+    ("pair", "tokens"),
+    [(("it is the dog.", "कुकुर ।"), 7), (("it.", "त्यो त्यहाँ छ हो छ ।"), 7)],
+)
+def test_a_pair_that_is_too_long_is_named(pair, tokens):
+    """By the words, counted by hand, and the specials."""
+    book = english_tokenizer(), nepali_tokenizer()
+    assert len(Pairs([pair], *book, tokens)) == 1
+    with pytest.raises(ValueError, match=r"tokens .* length=6: leave"):
+        Pairs([pair], *book, tokens - 1)
 
 
 def test_a_window_is_followed_by_itself_one_id_later():

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from torch import Tensor
 
-from tformer_lite.text.reading import read_pairs
 from tformer_lite.text.tokenizers import WordTokenizer
 from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
 
@@ -25,11 +24,14 @@ def english_nepali(part: str = "train") -> list[tuple[str, str]]:
     """
     if part not in CORPUS_PARTS:
         raise ValueError(f"{part=} is none of {', '.join(CORPUS_PARTS)}")
-    if part == "valid":
-        return read_pairs(TEXTS / "valid.tsv")
-    text = (TEXTS / "pairs.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines()]
-    return [(r[0], r[1]) for r in rows if (len(r) == 3) == (part == "test")]
+    lines = columns("valid.tsv" if part == "valid" else "pairs.tsv")
+    return [(x[0], x[1]) for x in lines if (len(x) == 3) == (part == "test")]
+
+
+def columns(name: str) -> list[list[str]]:
+    """Read the lines of a table of ours, each as its columns."""
+    text = (TEXTS / name).read_text("utf-8")
+    return [line.split("\t") for line in text.splitlines()]
 
 
 def translations(part: str = "train") -> dict[str, list[str]]:
@@ -61,7 +63,7 @@ def nepali_tokenizer() -> WordTokenizer:
 
 def shipped_vocabulary(language: str) -> dict[str, int]:
     """Read the words of a language, with their ids."""
-    lines = read_pairs(TEXTS / f"{language}.tsv")
+    lines = columns(f"{language}.tsv")
     return {word: int(number) for number, word in lines}
 
 

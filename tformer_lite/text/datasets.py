@@ -59,7 +59,7 @@ class Pairs(Dataset):
     `src` is (N, S), `tgt` and `labels` are (N, T), S = T = `length`, laid
     out as `lay_out` says, once. A list of rows fetches a whole batch, one
     number one pair without a batch axis. Raises ValueError for a sentence
-    that does not fit into `length`; `fitting` leaves such pairs out.
+    that does not fit into `length`.
     """
 
     ignore = PAD  # no loss where this is the label
@@ -79,21 +79,6 @@ class Pairs(Dataset):
 
     def __getitem__(self, rows: int | list[int]) -> LabelledIds:
         return (self.src[rows], self.tgt[rows]), self.labels[rows]
-
-
-def fitting(
-    pairs: Sequence[tuple[str, str]],
-    source: WordTokenizer,
-    target: WordTokenizer,
-    length: int = 8,
-) -> list[tuple[str, str]]:
-    """Keep the pairs that fit into rows of `length`, specials included."""
-    return [
-        (s, t)
-        for s, t in pairs
-        if len(source.split(s)) <= length - 2
-        and len(target.split(t)) <= length - 1
-    ]
 
 
 class Windows(Dataset):

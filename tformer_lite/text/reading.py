@@ -1,11 +1,7 @@
-"""What readers bring: texts, pairs of sentences, and their vocabulary."""
+"""Texts that readers bring."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from unicodedata import normalize
-
-from tformer_lite.text.tokenizers import SPECIALS
 
 
 def read_text(path: str | Path) -> str:
@@ -32,42 +28,3 @@ def no_text(path: str | Path, place: str) -> ValueError:
         f"{path} is no text in UTF-8, see {place}: open it in an editor and "
         "save it as UTF-8."
     )
-
-
-def read_pairs(path: str | Path) -> list[tuple[str, str]]:
-    """Read pairs of sentences from a file: a pair a line, a tab between.
-
-    This is how Tatoeba's sentences come from manythings.org; their third
-    column, who wrote it, is left out, and so are blank lines. The file is
-    read as `read_text` reads it. Raises ValueError, with the line, for one
-    that has no tab or an empty side.
-    """
-    pairs = []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        sides = [column.strip() for column in line.split("\t")[:2]]
-        if not line.strip(" "):
-            continue
-        if len(sides) < 2 or not all(sides):
-            raise ValueError(
-                f"{path}, line {number}: {line[:60]!r} is no pair: write a "
-                "sentence, a tab, and its translation."
-            )
-        pairs.append((sides[0], sides[1]))
-    return pairs
-
-
-def vocabulary(
-    texts: Iterable[str], split: Callable[[str], list[str]], size: int
-) -> dict[str, int]:
-    """Give the most frequent words ids, from 4 up; equals go by spelling.
-
-    `split` cuts a text into words, and `size` counts ids, those of the four
-    specials too. Raises ValueError when it has no room for those.
-    """
-    if size < len(SPECIALS):
-        raise ValueError(f"{size=} is too small: the specials alone need 4.")
-    count = Counter(word for text in texts for word in split(text))
-    for special in SPECIALS:
-        del count[special]
-    words = sorted(count, key=lambda word: (-count[word], word))
-    return {word: i for i, word in enumerate(words[: size - 4], 4)}

@@ -28,16 +28,6 @@ TEXT_SIZES = [
     (50_000, 128, 0.1, 20),
     (500_000, 128, 0.0, 10),
 ]
-# What suits some hundreds or thousands of pairs.
-TRANSLATOR: Options = {
-    "d_model": 48,
-    "num_heads": 2,
-    "d_ff": 192,
-    "batch_size": 64,
-    "lr": 1e-2,
-    "schedule": "wsd",
-    "weight_decay": 0.1,
-}
 MOST_STEPS, NOTES, WARMUP = 3000, 10, 100
 
 
