@@ -152,7 +152,7 @@ notebooks: transformer
 
 # The cells in which readers build the model, in one file.
 transformer: .venv/all.done
-	@$(BIN)/python book/_tools/one_file.py
+	@$(BIN)/python chapters/one_file.py
 
 corpus: .venv/all.done
 	@$(HERE) $(BIN)/python book/_tools/grammar.py

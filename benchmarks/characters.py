@@ -1,9 +1,14 @@
-"""Character models that learn the book's text: source 002's, and nanoGPT's."""
+"""Character models: source 002's, nanoGPT's, the module's and my_gpt.py's."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from runpy import run_path
+from time import process_time
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
@@ -15,12 +20,10 @@ from tformer_lite import (
     Config,
     DecoderOnly,
     Recipe,
-    Sampler,
     Trainer,
     Windows,
     book_text,
     char_lm,
-    generate,
     split_text,
     train,
 )
@@ -37,18 +40,8 @@ BLOCK, POSITIONS = AS_IN_SOURCE["block_size"], AS_IN_SOURCE["max_seq_len"]
 EPOCHS = 20  # source 002 has 50
 # nanoGPT's, for a computer without a GPU, as documented in its README and in
 # config/train_shakespeare_char.py; the vocabulary depends on the text.
-SIZES = Config(
-    vocab_size=1,
-    max_len=64,
-    d_model=128,
-    n_heads=4,
-    n_layers=4,
-    d_ff=512,
-    dropout=0.0,
-    bias=False,
-    positions="learned",
-    activation="gelu",
-)
+LARGER = {"n_layers": 4, "d_ff": 512, "dropout": 0.0, "bias": False}
+SIZES = replace(char_lm, **LARGER, residual="pre", activation="gelu")
 TEXT = book_text()
 TOKENIZER, SHORT = CharTokenizer(TEXT), CharTokenizer(TEXT[:LENGTH])
 SHORT_IDS = SHORT.encode(TEXT[:LENGTH])
@@ -110,14 +103,6 @@ def by_position(model: DecoderOnly, data: Windows) -> Tensor:
         return cross_entropy(logits, y, reduction="none").mean(0)
 
 
-class Pieces(Windows):
-    """Windows that do not overlap: each label once."""
-
-    def __init__(self, ids: Tensor, size: int):
-        super().__init__(ids, size)
-        self.windows = self.windows[::size]
-
-
 def nano_rate(step: int, recipe: Recipe) -> float:
     """Let the learning rate end at a tenth, as nanoGPT does."""
     if step <= recipe.warmup:
@@ -167,34 +152,73 @@ def ours(config: Config, recipe: Recipe, **changes) -> Trainer:
     return Trainer(model, with_options(recipe, options))
 
 
-def ours_started_small(config: Config, recipe: Recipe) -> Trainer:
-    """Build ours, and start it as nanoGPT's."""
-    trainer = ours(config, recipe)
-    start_small(trainer.model)
-    return Trainer(trainer.model, trainer.recipe)
-
-
-def writer_from(make: Callable, seed: int) -> Trainer:
-    """Train on nine tenths of the book's text, from a seed."""
+def end_of(make: Callable, seed: int) -> float:
+    """Train on nine tenths of the book's text: the last validation loss."""
     ids = TOKENIZER.encode(TEXT)
     cut = len(ids) * 9 // 10
     torch.manual_seed(seed)
     config = replace(SIZES, vocab_size=len(TOKENIZER))
     trainer = make(config, replace(STEPS, seed=seed))
-    train(trainer, Windows(ids[:cut], 64), Pieces(ids[cut:], 64))
-    print(f"  seed {seed}: {trainer.val_losses[-1]:.4f}", flush=True)
-    return trainer
+    valid = Windows(ids[cut:], 64)
+    valid.windows = valid.windows[::64]  # each label once
+    train(trainer, Windows(ids[:cut], 64), valid)
+    return round(trainer.val_losses[-1], 4)
 
 
-def samples() -> dict[str, str]:
-    """What two models of those write after a few words, drawn by chance."""
-    texts, seed = {}, SEEDS[0]
-    for name, make in {"ours": ours, "nanoGPT's": nano}.items():
-        model = writer_from(make, seed).model
-        draw = Sampler(0.8, generator=torch.Generator().manual_seed(seed))
-        ids = generate(model, TOKENIZER.encode("A model ")[None], 200, draw)
-        texts[name] = TOKENIZER.decode(ids[0])
-    return texts
+def nanogpt(folder: str, size: int, draw: Callable) -> tuple:
+    """Give the model of a checkout of nanoGPT, which is not part of this
+    project, with its setting for a CPU, and a step in its train.py's order."""
+    code = run_path(str(Path(folder, "model.py")))
+    sizes = {"n_layer": 4, "n_head": 4, "n_embd": 128, "dropout": 0.0}
+    sizes |= {"block_size": 64, "vocab_size": size, "bias": False}
+    model = code["GPT"](code["GPTConfig"](**sizes))
+    adam = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
+
+    def step(rate: float = 1e-3) -> None:
+        for group in adam.param_groups:
+            group["lr"] = rate
+        model(*draw())[1].backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+        adam.zero_grad(set_to_none=True)
+
+    return model, step
+
+
+def rivals() -> Results:
+    """Train my_gpt.py on Tiny Shakespeare beside nanoGPT's own code, as its
+    README does on a CPU: NANOGPT is a checkout, with its data prepared."""
+    mine = SimpleNamespace(**run_path("chapters/my_gpt.py"))
+    folder, recipe = os.environ["NANOGPT"], replace(STEPS, steps=2000)
+    path = f"{folder}/data/shakespeare_char/input.txt"
+    ids = mine.vocabulary(text := Path(path).read_text("utf8"))
+    row, cut = mine.encode(text, ids)[0], len(text) * 9 // 10
+    held_out = mine.windows(row, torch.arange(cut, len(row) - 64, 64), 64)
+
+    def draw() -> list[Tensor]:
+        rows = mine.windows(row, torch.randint(cut - 64, (12,)), 64)
+        return [x.contiguous() for x in (rows[:, :-1], rows[:, 1:])]
+
+    def theirs(seed: int) -> tuple:
+        model, step = nanogpt(folder, len(ids), draw)
+        for i in range(1, recipe.steps + 1):
+            step(recipe.lr * nano_rate(i, recipe))
+        return lambda x: model(x, x.contiguous())[0], ids
+
+    def measured(make: Callable, seed: int) -> list[float]:
+        torch.manual_seed(seed)
+        start = process_time()
+        (model, _), seconds = make(seed=seed), process_time() - start
+        with torch.no_grad():
+            loss = mine.loss_on(model, held_out).item()
+        return [round(loss, 4), round(seconds)]
+
+    ours = partial(mine.train, path, to=None)
+    return {
+        "my_gpt.py": by_seed(partial(measured, ours), 3),
+        "nanoGPT": by_seed(partial(measured, theirs), 3),
+        "text": mine.write(*ours(), "\n"),
+    }
 
 
 def characters() -> Results:
@@ -203,10 +227,5 @@ def characters() -> Results:
     makers = {
         name: partial(ours, **changes) for name, changes in UNDONE.items()
     }
-    makers |= {"small start, one table": ours_started_small, "nanoGPT's": nano}
-    return {
-        name: by_seed(
-            lambda seed, m=make: round(writer_from(m, seed).val_losses[-1], 4)
-        )
-        for name, make in makers.items()
-    }
+    makers |= {"nanoGPT's": nano}
+    return {x: by_seed(partial(end_of, makers[x])) for x in makers}

@@ -25,7 +25,7 @@ from tformer_lite.example.shipped import STORED_FILES
 
 MODULES = {
     translators: "translator learning starts schedules",
-    characters: "overfitting positions characters samples",
+    characters: "overfitting positions characters rivals",
     reasons: "blocks variants",
     head_jobs: "head_jobs",
     left_out: "left_out blind faulty",

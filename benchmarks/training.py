@@ -1,17 +1,14 @@
 """What a step of training costs, a translation, and writing with a cache."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from runpy import run_path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.characters import SIZES, STEPS, nano, ours
+from benchmarks.characters import SIZES, STEPS, nano, nanogpt, ours
 from benchmarks.rounds import row, rows_in_turns, seconds_of, spread
 from benchmarks.translators import RECIPE, SEEDS, part, shares_right
 from tformer_lite import (
@@ -115,31 +112,13 @@ def nanogpt_rows(folder: str) -> list[dict]:
     """Let the model and the optimizer of a checkout of nanoGPT, which is not
     part of this project, take turns with ours, which do the same."""
     (x,), y = batch = torch.randint(V, (1, B, T)), torch.randint(V, (B, T))
-    code = run_path(str(Path(folder, "model.py")))
     trainer = nano(CHARACTERS, STEPS)
     runs = {
-        "nanoGPT's own code": nanogpt_step(code, x, y),
+        "nanoGPT's own code": nanogpt(folder, V, lambda: (x, y))[1],
         "ours: the same, step by step": partial(trainer.learn, batch, -100),
     }
     with torch.enable_grad():
         return rows_in_turns(runs)
-
-
-def nanogpt_step(code: dict, x: Tensor, y: Tensor) -> Callable:
-    """Give a step of nanoGPT's training, with the classes of its model.py:
-    its setting for a CPU, and the order of calls of its train.py."""
-    sizes = {"n_layer": 4, "n_head": 4, "n_embd": 128, "dropout": 0.0}
-    sizes |= {"block_size": T, "vocab_size": V, "bias": False}
-    model = code["GPT"](code["GPTConfig"](**sizes))
-    adam = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
-
-    def step() -> None:
-        model(x, y)[1].backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        adam.step()
-        adam.zero_grad(set_to_none=True)
-
-    return step
 
 
 def translator_rows() -> list[dict]:

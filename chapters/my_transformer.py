@@ -1,7 +1,7 @@
 """A Transformer that learns to translate. Its files, and each of its lines
 explained: https://your_account.github.io/transformer-shape-by-shape
 
-    python my_transformer.py train             learns from pairs.tsv
+    python my_transformer.py train [FILE]      pairs.tsv -> translator.pt
     python my_transformer.py "Hari saw us."    translates what you type
     python my_transformer.py                   shows examples, and shapes
 """
@@ -23,7 +23,7 @@ def print_shapes(model):  # chapter 0
 UNK, PAD, SOS, EOS = range(4)  # chapter 1
 
 def split(text):
-    return "".join(f" {c} " if c in ".,!?" else c for c in text).split()
+    return "".join(f" {c} " if c in ".,!?।" else c for c in text).split()
 
 def vocabulary(texts):
     words = sorted({word for text in texts for word in split(text)})
@@ -37,15 +37,16 @@ def decode(row, ids):
     words = {number: word for word, number in ids.items()}
     row = row[1 : row.index(EOS)] if EOS in row else row[1:]
     text = " ".join(words.get(number, "[UNK]") for number in row)
-    return text.replace(" ?", "?")
+    return text.replace(" ?", "?").replace(" .", ".").replace(" ,", ",")
 
 def read_pairs(path):
     with open(path, encoding="utf-8-sig") as file:
-        lines = sorted({line.strip().lower() for line in file} - {""})
-    alone = [line for line in lines if "\t" not in line]
-    if alone or len(lines) < 2:
-        sys.exit(f"{path}: {len(lines)} lines, without a tab: {alone[:3]}")
-    pairs = [line.split("\t") for line in lines]
+        lines = sorted({line.strip(" \n").lower() for line in file} - {""})
+    pairs = [[side.strip() for side in line.split("\t")] for line in lines]
+    bad = [pair for pair in pairs if len(pair) < 2 or "" in pair[:2]]
+    if bad or len(pairs) < 20:
+        sys.exit(f"{path} has {len(pairs)} lines. It needs 20, in each a "
+                 f"sentence, a tab, its translation. Not so: {bad[:3]}")
     sources, targets = [[pair[i] for pair in pairs] for i in (0, 1)]
     tests = {pair[0] for pair in pairs if pair[2:] == ["test"]}
     return sources, targets, tests or set(sources[::10])
@@ -199,7 +200,7 @@ def learn(model, src, tgt, steps=2000, lr=0.02):  # chapter 13
         adam.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.5)
-        factor = min(step / 65, 1, 3 * (1 - step / steps))
+        factor = min(step / 65, 1, 3 - 3 * (step - 1) / steps)
         adam.param_groups[0]["lr"] = lr * factor
         adam.step()
         yield loss.item()
@@ -225,23 +226,22 @@ def translate(text, model, english, nepali):  # chapter 14
     text, _, begin = text.lower().partition("|")
     words, length = split(text), len(model.src_embedding.positions.table)
     if unknown := [word for word in words if word not in english]:
-        print("It does not know", *unknown, "and reads [UNK] instead.")
-    if len(words) > length - 2:
-        sys.exit(f"{len(words)} words and signs: it reads {length - 2}.")
-    start = encode(begin, nepali, 0)[0, :-1].tolist()
+        print("It never learned", *unknown, "so this is a guess:")
+    if not 0 < len(words) < length - 1:
+        sys.exit(f"{len(words)} words and signs, not 1 to {length - 2}")
+    start = encode(begin, nepali, 0)[0, :-1][:length].tolist()
     tgt = greedy(model, encode(text, english, length), start)
     return decode(tgt[0].tolist(), nepali)
 
 def main(*texts):
     if texts[:1] == ("train",):
-        return train(*texts[1:])
+        return train(*texts[1:2])
     model, english, nepali = load()
     for text in texts or ("We saw Ram.", "Ram saw us."):
-        translation = translate(text, model, english, nepali)
-        print(text, "→", translation)
+        print(text, "→", wrote := translate(text, model, english, nepali))
     if not texts:
         print_shapes(model)
-        model(encode(text.lower(), english), encode(translation, nepali))
+        model(encode(text.lower(), english, 0), encode(wrote, nepali, 0))
 
 if __name__ == "__main__":
     try:

@@ -32,7 +32,7 @@ PROMPT = re.compile(r"^(?:>>>|\.\.\.) ?", re.MULTILINE)
 FIELD = re.compile(r"\{[^{}\n]*(?=[{}])")
 TEXT = re.compile(r"""(?<!\w)(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
 SHOWS = {"IPython", "google", "google.colab", "ipywidgets", "matplotlib"}
-SHOWS |= {"mpl_toolkits", "plotly", "seaborn", "tqdm"}
+SHOWS |= {"mpl_toolkits", "my_transformer", "plotly", "seaborn", "tqdm"}
 
 
 def statements(cell: str) -> Iterator[tuple[int, ast.stmt | str]]:

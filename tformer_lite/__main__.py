@@ -33,7 +33,6 @@ OTHER_OPTIONS: OptionTexts = {
     "temperature": (float, "below 1 the likely becomes likelier"),
     "top_k": (int, "draw from so many of the likeliest; 0: from all"),
     "num_samples": (int, "texts to write"),
-    "preset": (str, "tiny_translator, building_blocks, char_lm, paper_base"),
 }
 OPTIONS = RECIPE_OPTIONS | TEXT_OPTIONS | OTHER_OPTIONS
 # AssertionError is PyTorch's, of a device that there is not.
@@ -60,18 +59,12 @@ COMMANDS: dict[str, Command] = {
         {"max_new_tokens": 100, "temperature": 1.0, "top_k": 0}
         | {"num_samples": 1, "ckpt": WRITER},
     ),
-    "trace": (
-        "print the shapes of a preset while it reads the book's example",
-        "",
-        None,
-        {"preset": "tiny_translator"},
-    ),
 }
 
 
 def command_line() -> argparse.ArgumentParser:
     """Describe the commands and their options."""
-    about = "Train a small Transformer, use it, and see its shapes."
+    about = "Train a small language model, and write with it."
     top = argparse.ArgumentParser("python -m tformer_lite", description=about)
     names = top.add_subparsers(metavar="COMMAND", required=True)
     train = names.add_parser("train", help="train a model on a file")

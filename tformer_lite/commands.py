@@ -1,9 +1,8 @@
-"""What `python -m tformer_lite` does: to train, to write, to trace."""
+"""What `python -m tformer_lite` does: to train, and to write."""
 
 import sys
 from argparse import Namespace
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from unicodedata import normalize
 
@@ -11,11 +10,7 @@ import torch
 from tqdm import tqdm
 
 from tformer_lite import public as lite
-from tformer_lite.example.running import (
-    running_dims,
-    seeded_model,
-    sized_model,
-)
+from tformer_lite.example.running import seeded_model
 from tformer_lite.training.batches import Data
 from tformer_lite.training.checkpoints import newest_path
 from tformer_lite.training.options import (
@@ -26,9 +21,6 @@ from tformer_lite.training.options import (
     with_options,
     writer_for,
 )
-
-PRESETS = "tiny_translator", "building_blocks", "char_lm", "paper_base"
-
 
 # --- To train -------------------------------------------------------------
 
@@ -211,22 +203,7 @@ def warn(text: str) -> None:
     print(f"tformer_lite: {text}", file=sys.stderr)
 
 
-def show_trace(args: Namespace) -> None:
-    """Print the shapes of a preset."""
-    if args.preset not in PRESETS:
-        raise ValueError(f"{args.preset} is none of {', '.join(PRESETS)}")
-    config = getattr(lite, args.preset)
-    if args.preset == "paper_base":  # with the words of the running example
-        config = replace(config, vocab_size=1024, src_vocab_size=None)
-    dims = running_dims(config)
-    if args.preset == "char_lm":  # it has no source
-        del dims["S"]
-    with torch.no_grad():
-        print(lite.trace(build=partial(sized_model, config), dims=dims).tree())
-
-
 FUNCTIONS = {
     "train char": train_char,
     "generate": write_texts,
-    "trace": show_trace,
 }

@@ -45,7 +45,6 @@ TRACE = ("-m", "shapewatch", "trace", "stranger.py:make")
 TRACE += ("--dims", "B=2,T=8", "--axes", "B T C")
 ANY = ("-m", "shapewatch", "check", "stranger.py:right")
 LIST = ("-m", "classroom", "list", "--chapter", "7")
-TRANSLATE = ("-m", "tformer_lite", "translate", "this is not my book.")
 BERT = """\
 import torch
 from transformers import BertConfig, BertModel
@@ -60,7 +59,7 @@ BUILD += (CHECKOUT, "--path-output", ".", "-W", "-n", "--quiet")
 # What is installed for a name, and what has to work then.
 TRIALS = {
     "shapewatch": ("shapewatch", [("-c", ALONE), TRACE, ANY]),
-    "alone": ("tformer-lite", [("-W", "error", "-c", USE), TRANSLATE]),
+    "alone": ("tformer-lite", [("-W", "error", "-c", USE)]),
     "classroom": ("tformer-classroom", [LIST]),
     "pytest": ("shapewatch[pytest]", [("-m", "pytest", "-q", "stranger.py")]),
     "bert": ("tformer-lite[bert]", [("-c", BERT)]),

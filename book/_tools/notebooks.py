@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 from cells import digest
 from nbclient import NotebookClient
-from packages import NO_CODE, MY_TRANSFORMER, PACKAGES, ROOT
+from packages import DOWNLOADS, NO_CODE, PACKAGES, ROOT
 from pairs import as_stored, book_of, chapter_of, notebook_of, store, take_over
 from roles import UnknownNameError, with_words
 
@@ -42,7 +42,7 @@ def modules(root: Path) -> list[Path]:
     """List what chapters import and read: code, texts, weights, results."""
     places = [above.relative_to(ROOT) / x for x, above in PACKAGES.items()]
     files = [f for place in places for f in (root / place).rglob("*")]
-    files.append(root / MY_TRANSFORMER.relative_to(ROOT))
+    files += (root / file.relative_to(ROOT) for file in DOWNLOADS)
     for form in "*/*.toml", "*/*.zip":  # exercises
         files += (root / "chapters").glob(form)
     there = [f for f in files if f.is_file() and f.suffix != ".pyc"]

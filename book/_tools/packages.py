@@ -18,7 +18,7 @@ PACKAGES = {
     "classroom": ROOT,
     "pictures": ROOT / "chapters",
 }
-# The parts that readers build, one below the other (one_file.py).
+# The parts that readers build, one below the other (chapters/one_file.py).
 MY_TRANSFORMER = ROOT / "chapters" / "my_transformer.py"
 MY_GPT = ROOT / "chapters" / "my_gpt.py"
 MY_NUMBERS = ROOT / "chapters" / "translator.pt"

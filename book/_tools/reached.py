@@ -17,11 +17,7 @@ from packages import ROOT
 
 CORPUS = ROOT / "tformer_lite" / "example" / "texts"
 # On short texts that have the names in the commands.
-SHORT_TEXTS = {
-    "pairs.tsv": "pairs.tsv",
-    "book.txt": "book.txt",
-    "my.txt": "book.txt",
-}
+SHORT_TEXTS = {"book.txt": "book.txt", "my.txt": "book.txt"}
 COMMAND = re.compile(r"^python( -m tformer_lite .*)", re.MULTILINE)
 SETTINGS = "[run]\nsource_pkgs = tformer_lite\nparallel = true\ndata_file = "
 WATCH = "import coverage; coverage.process_startup()"  # in each kernel

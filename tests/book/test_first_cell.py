@@ -134,8 +134,9 @@ def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
             files = [f for f in project if f.is_relative_to(above / package)]
             wanted |= {f.relative_to(above).as_posix() for f in files}
         if "pictures" in packages.ARCHIVES[file.name]:
-            wanted.add(packages.ONE_FILE.name)
+            wanted |= {x.name for x in packages.DOWNLOADS}
         else:
+            wanted.add(packages.MY_TRANSFORMER.name)
             wanted -= {*filter(packages.NOT_ASKED_FOR.fullmatch, wanted)}
         if "classroom" in packages.ARCHIVES[file.name]:
             data = [f for f in project if f.suffix in {".md", ".toml", ".xz"}]

@@ -1,4 +1,4 @@
-"""The command line, and what uses a model: to write and trace."""
+"""The command line, and what writes with a model."""
 
 import re
 import shlex
@@ -12,9 +12,8 @@ from tests.helpers.project import ROOT
 from tformer_lite import (
     generate,
     load_checkpoint,
-    running_trace,
 )
-from tformer_lite.__main__ import COMMANDS, OPTIONS, command_line, main
+from tformer_lite.__main__ import COMMANDS, command_line, main
 from tformer_lite.commands import FUNCTIONS
 
 # Source 002's `train` and `parse_args`, as they stand there; its folder
@@ -37,7 +36,7 @@ SOURCE = {
 FLAGS = "block_size batch_size d_model num_heads num_layers d_ff max_seq_len "
 FLAGS += "dropout lr epochs device save_path"
 SHOWN = re.compile(r"^python -m tformer_lite (.*?)(?:  +#.*)?$", re.MULTILINE)
-PAGES = "README.md", "chapters/17_character_model.md"
+PAGE = "chapters/17_character_model.md"
 
 
 @pytest.mark.parametrize("command", SOURCE)
@@ -50,9 +49,8 @@ def test_every_argument_of_source_002s_train_can_be_typed():
     assert COMMANDS["train char"][3].keys() >= {*FLAGS.split()}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_shows_can_be_typed(page):
-    lines = SHOWN.findall((ROOT / page).read_text("utf8"))
+def test_what_a_page_shows_can_be_typed():
+    lines = SHOWN.findall((ROOT / PAGE).read_text("utf8"))
     assert len(lines) >= 3
     for line in lines:
         assert command_line().parse_args(shlex.split(line)).command
@@ -78,7 +76,7 @@ def test_help_needs_no_torch_and_fits_a_terminal(command):
 
 
 def test_a_wrong_word_is_answered_with_the_usage(capsys):
-    for words in ("", "train", "trace --preset bert --x"):
+    for words in ("", "train", "generate a --x"):
         with pytest.raises(SystemExit) as end:
             main(words.split())
         assert end.value.code == 2
@@ -127,28 +125,6 @@ def test_a_prompt_is_asked_for_and_unknown_letters_are_left_out(
     assert said.err == f"tformer_lite: {left_out}\n"
 
 
-# --- trace ----------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_shapes_of_the_running_model_are_printed(capsys):
-    """The witness: `running_trace`, which the chapters show."""
-    assert main(["trace"]) == 0
-    assert capsys.readouterr().out == f"{running_trace().tree()}\n"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", OPTIONS["preset"][1].split(", "))
-def test_every_axis_of_every_module_has_its_name(name, capsys):
-    """But for positions, whose table is longer than what is read of it."""
-    assert main(["trace", "--preset", name]) == 0
-    first, *lines = capsys.readouterr().out.splitlines()
-    model = "DecoderOnly" if name == "char_lm" else "EncoderDecoder"
-    assert first.split()[0] == model
-    assert first.endswith("-> (B, T, V)")
-    assert not [line for line in lines if "?" in line or "~" in line]
-
-
 # --- What is refused ------------------------------------------------------
 
 REFUSED = {
@@ -156,7 +132,6 @@ REFUSED = {
     "generate amar --ckpt nowhere.pt": "no checkpoint nowhere.pt: train first",
     "generate amar --temperature 0": "temperature=0.0 must be above 0",
     "generate amar --top_k -1": "top_k=-1 must be 1 or more, or 0 for all",
-    "trace --preset bert": "bert is none of tiny_translator, building_blocks",
 }
 
 

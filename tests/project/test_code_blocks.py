@@ -62,7 +62,6 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
 
 
 COMMANDS = {
-    "README.md": ("tformer_lite", "train generate trace"),
     "shapewatch/README.md": ("shapewatch", "my_model.py:make trace check"),
     "classroom/README.md": ("classroom", "list assign grade"),
 }

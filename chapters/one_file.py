@@ -1,8 +1,8 @@
 """Put the parts that readers build together, in two files that run alone.
 
-A cell tagged `build` defines parts of my_transformer.py, one tagged `gpt` parts
-of my_gpt.py, which takes what these need from the cells of the other. What a
-later chapter completes, and so defines again, stands there alone.
+A cell tagged `build` defines parts of my_transformer.py, one tagged `gpt`
+parts of my_gpt.py, which takes what these need from the cells of the other.
+What a later chapter completes, and so defines again, stands there alone.
 """
 
 import ast
@@ -10,7 +10,9 @@ import re
 from pathlib import Path
 
 import jupytext
-from packages import MY_GPT, MY_TRANSFORMER, ROOT
+
+CHAPTERS = Path(__file__).parent
+MY_TRANSFORMER, MY_GPT = CHAPTERS / "my_transformer.py", CHAPTERS / "my_gpt.py"
 
 IMPORTS = '''"""
 
@@ -23,7 +25,7 @@ STARTS = {
 """A Transformer that learns to translate. Its files, and each of its lines
 explained: https://your_account.github.io/transformer-shape-by-shape
 
-    python my_transformer.py train             learns from pairs.tsv
+    python my_transformer.py train [FILE]      pairs.tsv -> translator.pt
     python my_transformer.py "Hari saw us."    translates what you type
     python my_transformer.py                   shows examples, and shapes
 ''',
@@ -47,7 +49,7 @@ if __name__ == "__main__":
 
 def main() -> None:
     """Write the files anew, if the chapters' cells are not those in them."""
-    chapters = sorted((ROOT / "chapters").glob("*.md"))
+    chapters = sorted(CHAPTERS.glob("*.md"))
     for path in STARTS:
         text = one_file(chapters, path)
         if not path.exists() or path.read_text("utf8") != text:
@@ -65,7 +67,8 @@ def one_file(chapters: list[Path], path: Path) -> str:
     texts, before = [STARTS[path] + IMPORTS], ""
     for chapter, code in parts.values():
         said = f"  # chapter {int(chapter)}" if chapter != before else ""
-        texts.append(re.sub(r"^(?!@).*", rf"\g<0>{said}", code, 1, re.M))
+        head = re.compile(r"^(?!@).*", re.MULTILINE)
+        texts.append(head.sub(rf"\g<0>{said}", code, count=1))
         before = chapter
     return "\n\n".join([*texts, END])
 
