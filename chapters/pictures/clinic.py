@@ -8,9 +8,11 @@ from html import escape
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
+import torch
+
 from shapewatch import Diff, Finding, html_table
 
-__all__ = ["ERRORS", "LAST_ERRORS", "SILENT", "Patient"]
+__all__ = ["ERRORS", "LAST_ERRORS", "SILENT", "Patient", "written"]
 
 HEAD = """
 import copy
@@ -294,3 +296,13 @@ def diagnosis(trouble: Exception | Finding | None) -> tuple[str, str, str]:
     kind, notes = type(trouble).__name__, getattr(trouble, "__notes__", [])
     told = "\n".join([f"{kind}: {trouble}", *notes])
     return told, kind, "trace's note" if notes else "message"
+
+
+def written(model: torch.nn.Module, src: torch.Tensor) -> torch.Tensor:
+    """Write the likeliest word again and again, from [SOS]: (B, S) -> (B, 8).
+    Nothing stands behind the last word, not even padding."""
+    tgt = torch.full_like(src[:, :1], 2)
+    for _ in range(7):
+        best = model(src, tgt)[:, -1].argmax(-1)
+        tgt = torch.cat((tgt, best[:, None]), dim=1)
+    return tgt
