@@ -12,7 +12,7 @@ import torch
 
 from shapewatch import Diff, Finding, html_table
 
-__all__ = ["ERRORS", "LAST_ERRORS", "SILENT", "Patient", "written"]
+__all__ = ["ERRORS", "LAST_ERRORS", "SILENT", "Patient", "guesses"]
 
 HEAD = """
 import copy
@@ -298,7 +298,7 @@ def diagnosis(trouble: Exception | Finding | None) -> tuple[str, str, str]:
     return told, kind, "trace's note" if notes else "message"
 
 
-def written(model: torch.nn.Module, src: torch.Tensor) -> torch.Tensor:
+def guesses(model: torch.nn.Module, src: torch.Tensor) -> torch.Tensor:
     """Write the likeliest word again and again, from [SOS]: (B, S) -> (B, 8).
     Nothing stands behind the last word, not even padding."""
     tgt = torch.full_like(src[:, :1], 2)
