@@ -5,7 +5,6 @@ https://your_account.github.io/transformer-shape-by-shape
     python my_gpt.py train my_text.txt     learns your text, in two minutes
     python my_gpt.py "Once upon" 0.8 20    continues (temperature, top-k)
 """
-
 import sys
 import torch
 from torch import nn

@@ -5,7 +5,6 @@ explained: https://your_account.github.io/transformer-shape-by-shape
     python my_transformer.py "Hari saw us."    translates what you type
     python my_transformer.py                   shows examples, and shapes
 """
-
 import sys
 import torch
 from torch import nn
@@ -208,7 +207,8 @@ def learn(model, src, tgt, steps=2000, lr=0.02):  # chapter 13
 def train(path="pairs.tsv", to="translator.pt", steps=2000, seed=1):
     torch.manual_seed(seed)
     sources, targets, tests = read_pairs(path)
-    english, nepali = vocabulary(sources), vocabulary(targets)
+    learned = [x for x in zip(sources, targets) if x[0] not in tests]
+    english, nepali = (vocabulary(side) for side in zip(*learned))
     length = 2 + max(len(split(text)) for text in sources + targets)
     sizes = 4 + max(len(english), len(nepali)), length, 1, 12, 3, 48
     model = EncoderDecoder(*sizes)

@@ -15,7 +15,6 @@ CHAPTERS = Path(__file__).parent
 MY_TRANSFORMER, MY_GPT = CHAPTERS / "my_transformer.py", CHAPTERS / "my_gpt.py"
 
 IMPORTS = '''"""
-
 import sys
 import torch
 from torch import nn
