@@ -13,7 +13,7 @@ import jupytext
 
 CHAPTERS = Path(__file__).parent
 MY_TRANSFORMER, MY_GPT = CHAPTERS / "my_transformer.py", CHAPTERS / "my_gpt.py"
-
+FIRST_LINE = re.compile(r"^(?!@).*", re.MULTILINE)  # below decorators
 IMPORTS = '''"""
 import sys
 import torch
@@ -66,8 +66,7 @@ def one_file(chapters: list[Path], path: Path) -> str:
     texts, before = [STARTS[path] + IMPORTS], ""
     for chapter, code in parts.values():
         said = f"  # chapter {int(chapter)}" if chapter != before else ""
-        head = re.compile(r"^(?!@).*", re.MULTILINE)
-        texts.append(head.sub(rf"\g<0>{said}", code, count=1))
+        texts.append(FIRST_LINE.sub(rf"\g<0>{said}", code, count=1))
         before = chapter
     return "\n\n".join([*texts, END])
 

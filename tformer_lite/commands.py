@@ -31,8 +31,7 @@ def train_char(args: Namespace) -> None:
     length, typed = int(len(text) * share), typed_in(args)
     usual = AS_IN_SOURCE if args.as_in_source else writer_for(length, typed)
     options = usual | typed
-    start = earlier_checkpoint(args)
-    start = start or new_writer(options, text)
+    start = earlier_checkpoint(args) or new_writer(options, text)
     tokenizer, size = start.tokenizers[0], start.block_size or 0
     data, rest = lite.split_text(tokenizer.encode(text), size, share)
     letters = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
