@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from functools import cache
 from html import escape
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,17 +13,11 @@ from gallery.shapes import changed_shapes, example_shapes
 from shapewatch import properties
 from shapewatch.properties import report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
-from shapewatch.tracing.markup import (
-    STYLE,
-    code_html,
-    html_groups,
-    pre_html,
-)
+from shapewatch.tracing.markup import STYLE, code_html, html_groups, pre_html
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_example, running_model
 
 LEVELS = BROKEN, UNUSUAL
-BUG_NAME = attrgetter("name")
 CATCHES_FILE = Path(__file__).with_name("caught.json")
 
 
@@ -65,7 +58,7 @@ class Catches(Sheet):
         cells = (
             (
                 title,
-                ([telling_html(x), str(n), breakable(y)] for x, n, y in rows),
+                [[telling_html(x), str(n), breakable(y)] for x, n, y in rows],
             )
             for title, rows in groups
         )
@@ -80,8 +73,8 @@ def breakable(names: str) -> str:
 @cache
 def shelf_of(name: str) -> str:
     """Find the shelf of a bug; "" for another name."""
-    titles = (t for t, row in shelves().items() if name in map(BUG_NAME, row))
-    return next(titles, "")
+    named = ((t, bug.name) for t, row in shelves().items() for bug in row)
+    return next((title for title, one in named if one == name), "")
 
 
 def telling_html(name: str) -> str:

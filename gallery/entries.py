@@ -22,7 +22,8 @@ class Bug:
     `right` is the line as it stands in `file`, `wrong` the one that
     replaces it. `incident` is where it happened: an issue or pull request
     on GitHub (owner/repository#number), or one of the book's sources, of
-    which `quote` is the line that shows it.
+    which `quote` is the line that shows it. `my_right` and `my_wrong` are
+    the two lines in the reader's my_transformer.py, where they are others.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Bug:
     wrong: str
     incident: str
     quote: str = ""
+    my_right: str = ""
+    my_wrong: str = ""
 
     def model(self, config: Config = tiny_translator) -> nn.Module:
         """Build the running model with this bug in it: the same weights.
@@ -44,12 +47,17 @@ class Bug:
         return copy.running.running_model(config)
 
     @property
+    def mine(self) -> tuple[str, str]:
+        """The right line in my_transformer.py, and the wrong one."""
+        return self.my_right or self.right, self.my_wrong or self.wrong
+
+    @property
     def link(self) -> str:
         """Where to read about the incident, or "" for a source."""
         at, hashtag, number = self.incident.partition("#")
         return f"https://github.com/{at}/issues/{number}" if hashtag else ""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Write the name, the lines and the incident."""
         return (
             f"{self.name}: {self.says}\n"
@@ -57,8 +65,6 @@ class Bug:
             f"  {' ' * len(self.file)}     wrong  {self.wrong}\n"
             f"  as in {self.incident}"
         )
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""

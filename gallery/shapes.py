@@ -45,8 +45,6 @@ def example_shapes(model: nn.Module) -> Shapes:
 
 
 def changed_shapes(mine: Shapes, right: Shapes) -> list[str]:
-    """Name what has another shape in a model than in the right one.
-
-    What only one of them makes has no other shape to be compared with.
-    """
+    """Name what has another shape than in the right model, where both have
+    it."""
     return [x for x in right if mine.get(x, right[x]) != right[x]]

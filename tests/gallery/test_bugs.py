@@ -98,23 +98,18 @@ def test_a_sentence_of_padding_alone_is_what_no_key_left_fails_on():
 
 
 def test_loud_weights_are_what_loud_scores_fails_on():
-    for model in (running_model(), bug("loud_scores").model()):
-        for part in (model.encoder, model.decoder):
-            part.blocks[0].self_attention.query.weight.data *= 1e3
-        right = model(*running_example()[:2]).isfinite().all()
-        assert right == isinstance(model, type(running_model()))
+    for model, is_right in (
+        (running_model(), 1),
+        (bug("loud_scores").model(), 0),
+    ):
+        model.decoder.blocks[0].self_attention.query.weight.data *= 1e3
+        assert model(*running_example()[:2]).isfinite().all() == is_right
 
 
 def test_the_words_are_cut_off_from_their_gradient():
-    for model in (running_model(), bug("embedding_cut_off").model()):
-        model(*running_example()[:2]).square().sum().backward()
-        grad = model.src_embedding.tokens.weight.grad
-        assert (grad is None) != isinstance(model, type(running_model()))
-
-
-def test_what_is_written_in_html_is_escaped():
-    html = bug("first_word_alone")._repr_html_()
-    assert "(t, device=device) &lt; " in html
+    model = bug("embedding_cut_off").model()
+    model(*running_example()[:2]).square().sum().backward()
+    assert model.src_embedding.tokens.weight.grad is None
 
 
 def test_an_unknown_name_is_answered_with_the_known():

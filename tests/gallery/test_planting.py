@@ -35,17 +35,6 @@ def test_a_copy_without_a_change_is_the_model_itself(file):
     assert_close(run(model), run(running_model()), rtol=0, atol=near)
 
 
-def test_the_module_is_untouched():
-    before, text = run(running_model()), source("attention")
-    numbers = torch.random.get_rng_state()
-    wrong = bug("no_scale").model()
-    assert torch.random.get_rng_state().equal(numbers)
-    assert not torch.equal(run(wrong), before)
-    assert_close(run(running_model()), before, rtol=0, atol=0)
-    assert source("attention") == text
-    assert type(wrong) is not models.EncoderDecoder
-
-
 def test_the_changed_function_is_used_in_its_copy_alone():
     copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
     other = planted("attention", JOINED, "return join_heads(heads)")
@@ -100,12 +89,6 @@ def test_a_traceback_shows_the_changed_line():
     with pytest.raises(NameError) as caught:
         run(model)
     assert wrong in "".join(traceback.format_exception(caught.value))
-
-
-def test_a_line_that_is_not_python_is_shown():
-    with pytest.raises(SyntaxError) as caught:
-        planted("attention", JOINED, "return (")
-    assert "return (" in str(caught.value.text)
 
 
 def test_a_trace_shows_the_changed_line_with_its_shapes():
