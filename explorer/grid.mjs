@@ -3,7 +3,7 @@
  * and a column meet in the number that they make. */
 
 import { element } from "./elements.mjs";
-import { inWords, written } from "./sums.mjs";
+import { differ, inWords, written } from "./sums.mjs";
 
 const FEW = 8; // columns that have room for digits: of a factor, or on a phone
 const WIDE = 12; // and of the matrix itself, on a wide page
@@ -67,8 +67,7 @@ export class Grid {
   mark(cell, i, j) {
     cell.tabIndex = -1;
     Object.assign(cell.dataset, { i, j });
-    const apart = Math.abs(this.matrix.value(i, j) - this.matrix.before(i, j));
-    cell.classList.toggle("changed", apart > 1e-9);
+    cell.classList.toggle("changed", differ(this.matrix.value(i, j), this.matrix.before(i, j)));
   }
 
   /** Light a number and what it was made of, and say how; a place beyond the

@@ -10,6 +10,11 @@ export function written(x) {
   return digits.format(x).replace("-", "−").replace(/^−(0\.00)$/, "$1");
 }
 
+/** Tell whether two numbers are other than by rounding. */
+export function differ(x, y) {
+  return !Object.is(x, y) && !(Math.abs(x - y) < 1e-6);
+}
+
 /** Make n pairs, or whatever f makes of the numbers from 0 up. */
 export function pairs(n, f) {
   return Array.from({ length: n }, (_, i) => f(i));

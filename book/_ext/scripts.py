@@ -1,5 +1,5 @@
 """Scripts, and the pages that have them. Panels: in ```{explorer} landing```
-two change places, in ```{explorer} play``` one types, ```{explorer} bugs```
+two change places, in ```{explorer} play``` one types and
 plants bugs, ```{explorer} inside``` shows all steps of the translator,
 ```{explorer} resize``` has sliders for sizes, ```{explorer} atlas``` puts two
 models side by side. A legend of the axis letters on every page that has any;
@@ -11,12 +11,14 @@ script is put into one; that of a panel is fetched when the page is drawn, so
 that nobody waits for it.
 """
 
+import base64
 import hashlib
 import json
 import re
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,20 +30,77 @@ from sphinx.util.docutils import SphinxDirective
 HERE = Path(__file__).parents[1]
 sys.path += [str(HERE / "_tools"), str(HERE.parent)]
 import roles  # noqa: E402
-from packages import BOOK  # noqa: E402
+from packages import BOOK, MY_TRANSFORMER, PAIRS  # noqa: E402
 
+from chapters import one_file  # noqa: E402
+from engine import HERE as ENGINE  # noqa: E402
+from engine import engine_script  # noqa: E402
 from explorer.scripts import FOLDER, join_modules  # noqa: E402
 
 STATIC = BOOK / "_static"
 STYLE = FOLDER / "explorer.css"
-FILES = {x.stem: x for y in (FOLDER, STATIC) for x in y.glob("*.mjs")}
-NO_PAGE = "\nif (!globalThis.document) return;\n"  # a worker has none
+FOLDERS = FOLDER, STATIC, ENGINE, ENGINE / "pages"
+FILES = {file.stem: file for x in FOLDERS for file in x.glob("*.mjs")}
 FETCH = """\
 addEventListener("load", () => requestAnimationFrame(() => setTimeout(() =>
 document.head.append(Object.assign(document.createElement("script"),
 {{ src: "{}" }})))));"""
+# At a cell that the reader can write; it loads the rest when it is pressed.
+WRITE_BUTTON = '<button type="button" class="write">Write it here</button>'
+ON_PRESS = """\
+addEventListener("click", ({{ target }}) => {{
+if (!target.matches?.("button.write")) return;
+target.ariaBusy = true;
+document.head.append(Object.assign(document.createElement("script"),
+{{ src: "{}" }})); }});"""
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
+# All that runs the reader's file, in one page that needs no other. There is
+# no theme to say the colours.
+ONE_PAGE = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>my_transformer.py</title>
+<style>
+@font-face {{ font-family: "Noto Sans Devanagari";
+  src: url(data:font/woff2;base64,{font}); }}
+:root {{
+  color-scheme: light dark;
+  --pst-color-background: light-dark(#fffdf8, #14181e);
+  --pst-color-surface: light-dark(#f6efe4, #232a33);
+  --pst-color-border: light-dark(#d8d2c6, #48566b);
+  --pst-color-text-base: light-dark(#222832, #ced6dd);
+  --pst-color-text-muted: light-dark(#57606a, #9ca4af);
+  --pst-color-primary: light-dark(#0550ae, #79c0ff);
+  --pst-font-family-monospace: "DejaVu Sans Mono", Menlo, Consolas,
+    "Noto Sans Devanagari", monospace;
+}}
+* {{ box-sizing: border-box; }}
+pre, code, textarea {{ font-family: var(--pst-font-family-monospace); }}
+body {{ margin: 0 auto; max-width: 100rem; padding: 0 1rem;
+  font: 1rem/1.5 "Noto Sans Devanagari", system-ui, sans-serif;
+  background: var(--pst-color-background);
+  color: var(--pst-color-text-base); }}
+h1 {{ margin: 0.5rem 0; font-size: 1.3rem; }}
+input, button, select {{ font: inherit; color: inherit;
+  background: var(--pst-color-background);
+  border: 1px solid var(--pst-color-text-muted); border-radius: 0.25rem;
+  padding: 0.3rem 0.5rem; }}
+a {{ color: var(--pst-color-primary); }}
+{style}
+</style>
+<h1>A Transformer to change and to run</h1>
+<p>Part by part it is explained in
+<a href="{site}">The Transformer, Shape by Shape</a>. This page needs no
+network: send it on.</p>
+{panels}
+{scripts}
+</html>
+"""
+ENGINE_DATA = "sizes words shapes numbers"  # of the translator, for the engine
+OWN_SITE = re.compile(r"https://\S+")  # of the book, in the reader's file
 CARD_KEYS = "dims layers steps parameters cache"  # of a card
 LETTER, QUESTION = 'class="axis', "data-shape="
 LEGEND = """\
@@ -95,52 +154,103 @@ def address(file: str) -> str:
 
 
 class Script(NamedTuple):
-    """What a script is made of: modules that have a page, before them the
-    engine, which a worker has as well, and data that they find by its
+    """What a script is made of: modules, and data that they find by its
     names."""
 
     modules: str
-    engine: str = ""
     data: Callable[[], dict[str, Any]] = dict
 
     def text(self) -> str:
-        """Join all of it, in a function that a worker may run again."""
-        names = self.engine.split()
-        files = [FILES[name] for name in names + self.modules.split()]
-        engine, both = (join_modules(x) for x in (files[: len(names)], files))
-        write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-        constants = (
-            f"const {name} = {write.encode(value)};\n"
-            for name, value in self.data().items()
-        )
-        code = "".join(constants) + engine + NO_PAGE + both[len(engine) :]
-        return f'(function script() {{\n"use strict";\n{code}}})();\n'
+        """Join all of it, in a function."""
+        return in_function(constants(self.data()) + self.code())
+
+    def code(self) -> str:
+        return join_modules(FILES[name] for name in self.modules.split())
 
 
-ENGINE = "tensor parameters parts model translate sentences translator"
-FOR_BUGS = " bugs sums steps checks findings"
-BASICS = "elements alignment"
+def constants(data: dict[str, Any]) -> str:
+    """Write data as constants."""
+    write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    return "".join(
+        f"const {name} = {write.encode(value)};\n"
+        for name, value in data.items()
+    )
+
+
+def in_function(code: str) -> str:
+    """Keep the names of a script to itself."""
+    return f'(() => {{\n"use strict";\n{code}}})();\n'
+
+
+class EngineScript:
+    """What runs the reader's file: fetched by a page when it is asked to."""
+
+    def text(self) -> str:
+        data, names = data_of("translator.json"), ENGINE_DATA.split()
+        model = {x: data[x] for x in names}
+        return engine_script(model, PAIRS.read_text("utf8"))
+
+
+def file_data(less: str = "") -> dict[str, Any]:
+    """Give what a page needs that runs the reader's file: the text, where the
+    engine lies, and what is said of words, bugs and parts left out, less some
+    of it."""
+    return {
+        "engineFile": address("engine.js"),
+        "myTransformer": MY_TRANSFORMER.read_text("utf8"),
+        "translator": data_of("translator.json", f"{ENGINE_DATA} {less}"),
+    }
+
+
+@cache
+def parts_to_write() -> set[str]:
+    """Gather the parts of the reader's file that chapters 2 to 12 build."""
+    chapters = sorted(one_file.CHAPTERS.glob("*.md"))
+    parts = one_file.parts_of(chapters, {"build"}).values()
+    return {code for chapter, code in parts if "02" <= chapter <= "12"}
+
+
+def write_data() -> dict[str, Any]:
+    """Give what a page needs where one writes a part of the file."""
+    data = file_data()
+    return {x: data[x] for x in ("engineFile", "myTransformer")} | {
+        "style": (STATIC / "engine.css").read_text("utf8"),
+        "parts": len(parts_to_write()),
+    }
+
+
 SCRIPTS = {
     "letters.js": Script("memory letters"),
     "predict.js": Script("shapes predict"),
+    "engine.js": EngineScript(),
     "landing.js": Script(
-        f"{BASICS} landing",
-        ENGINE,
-        lambda: {"translator": data_of("translator.json", "tests bugs")},
+        "elements alignment sentences client landing",
+        lambda: file_data(less="tests bugs left_out"),
     ),
     "play.js": Script(
-        f"{BASICS} address memory days grid attending inside hunt lamps play",
-        ENGINE + FOR_BUGS,
-        lambda: {"translator": data_of("translator.json")},
+        "elements alignment sentences address sums grid client "
+        "wall attending differences hunt recorded inside play",
+        file_data,
     ),
+    "workbench.js": Script(
+        "elements alignment sentences address memory heatmaps editor "
+        "attending client workbench",
+        file_data,
+    ),
+    "train.js": Script(
+        "elements alignment sentences address memory client chart train",
+        file_data,
+    ),
+    "write.js": Script("elements memory editor client write", write_data),
     "atlas.js": Script("written besides atlas"),
-    "cards.js": Script("cards", data=lambda: {"cards": cards()}),
-    "resize.js": Script(
-        "address written sliders resize", "sizes", resize_data
-    ),
+    "cards.js": Script("cards", lambda: {"cards": cards()}),
+    "resize.js": Script("address written sizes sliders resize", resize_data),
 }
-PANELS = dict.fromkeys(("play", "bugs", "inside"), "play.js")
-PANELS |= {name: f"{name}.js" for name in ("landing", "resize", "atlas")}
+PANELS = dict.fromkeys(("play", "inside"), "play.js")
+PANELS |= {
+    name: f"{name}.js"
+    for name in ("landing", "resize", "atlas", "workbench", "train")
+}
 
 
 class Explorer(SphinxDirective):
@@ -156,6 +266,15 @@ class Explorer(SphinxDirective):
         return [panel]
 
 
+def add_buttons(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
+    """Put a button below each cell that builds parts to write."""
+    for cell in doctree.findall(nodes.container):
+        if "tag_build" in cell["classes"]:
+            source = next(cell.findall(nodes.literal_block)).astext()
+            if set(one_file.definitions(source).values()) <= parts_to_write():
+                cell += nodes.raw("", WRITE_BUTTON, format="html")
+
+
 def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
     """Give a page the scripts that it has use for, and the legend."""
     panels = doctree.findall(nodes.raw) if doctree else []
@@ -165,7 +284,13 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
             app.add_js_file(None, body=FETCH.format(place))
             app.add_css_file(STYLE.name)
             app.add_css_file("panels.css")
+            app.add_css_file("engine.css")
+            app.add_css_file("train.css")
     body = context.get("body", "")
+    if WRITE_BUTTON in body:
+        place = context["pathto"](f"_static/{address('write.js')}", 1)
+        app.add_js_file(None, body=ON_PRESS.format(place))
+        app.add_css_file("write.css")
     if doctree is not None and LETTER in body:
         context["axes"] = legend(page.startswith("chapters/"))
         app.add_js_file("letters.js", loading_method="defer")
@@ -212,9 +337,42 @@ def write_scripts(app: Sphinx) -> None:
     shutil.copy(STYLE, folder)
 
 
+def one_page(site: str) -> str:
+    """Write the workbench and the training as one page."""
+    font = (STATIC / "NotoSansDevanagari.woff2").read_bytes()
+    both = "workbench", "train"
+    styles = [STATIC / f"{name}.css" for name in ("panels", "engine", "train")]
+    panels = [(STATIC / f"{name}.html").read_text("utf8") for name in both]
+    scripts = [SCRIPTS["engine.js"].text(), constants(file_data())]
+    scripts += [in_function(SCRIPTS[f"{name}.js"].code()) for name in both]
+    return ONE_PAGE.format(
+        font=base64.b64encode(font).decode(),
+        style="\n".join(style.read_text("utf8") for style in styles),
+        site=site,
+        panels="\n<h1>Train it</h1>\n".join(panels).replace(
+            '"../', f'"{site}/'
+        ),
+        scripts="\n".join(map(in_html, scripts)),
+    )
+
+
+def write_page(app: Sphinx, error: Exception | None) -> None:
+    """Write that page beside the book's, which are made lighter before."""
+    page = one_page(OWN_SITE.search(MY_TRANSFORMER.read_text("utf8"))[0])
+    Path(app.outdir, "my_transformer.html").write_text(page, "utf8")
+
+
+def in_html(script: str) -> str:
+    """Put a script into a page: no text in it may end it."""
+    inside = script.replace("</script", r"<\/script")
+    return f"<script>{inside}</script>"
+
+
 def setup(app: Sphinx) -> dict:
     app.add_directive("explorer", Explorer)
     app.connect("builder-inited", write_scripts)
+    app.connect("build-finished", write_page, priority=950)
+    app.connect("doctree-resolved", add_buttons)
     # Before the theme asks which parts of its sidebar are empty.
     app.connect("html-page-context", add_scripts, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

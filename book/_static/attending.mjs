@@ -1,77 +1,53 @@
-/* The alignment on the page of its own: point at a word that was written, and
- * read what it attends to and which words were likeliest there. */
+/* The alignment on the page to play on: whoever points at a written word reads what it
+ * attends to, and which words were likeliest there. */
 import { element } from "./elements.mjs";
 import { fitting } from "./sentences.mjs";
 import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
-import { named } from "./translator.mjs";
 
-const whole = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
-const percent = (share) => share > 0.995 ? "over 99 %"
-  : share < 0.005 ? `1 in ${whole.format(1 / share)}` : `${Math.round(100 * share)}\u00a0%`;
+const percent = (share) => (share > 0.995 ? "over 99" : share < 0.005 ? "under 1" : Math.round(100 * share));
+const inList = (pairs) => pairs.map(([word, share]) => `${word} ${percent(share)}\u00a0%`).join(", ");
 
 export class Attending {
-  /** Draws in the parts of a `page`, with the translator's sentences and what its
-   * words mean; `changed` is told the words of a new sentence. */
+  /** Draws in the parts of a `page`, with the translator's sentences and what its words
+   * mean; `changed` is told the words of a new sentence. */
   constructor(page, { grammar, glosses }, changed) {
-    const alignment = new Alignment(page, 0.04);
-    Object.assign(this, { page, grammar, glosses, changed, alignment, wished: 2 });
+    Object.assign(this, { page, grammar, glosses, changed, alignment: new Alignment(page, 0.04), wished: 2 });
   }
 
-  /** Show a run: the words `typed`, of which some are `unknown`, and what came
-   * of them. */
-  show(run) {
-    const { typed, unknown, written, share } = run;
-    this.run = { ...run, read: ["[SOS]", ...typed, "[EOS]"] };
-    const words = typed.map((word, place) => {
-      const text = unknown.includes(word) ? `${word} [UNK]` : word;
-      const others = fitting(this.grammar, typed, place).filter((other) => other !== word);
-      return exchangeable(typed, place, others, this.changed, text);
-    });
-    const isWord = (id, t) => t <= this.wished && named(id) in this.glosses;
-    this.buttons = written.map((id, t) => this.button(named(id), t));
-    this.alignment.show(["[SOS]", ...words, "[EOS]"], this.buttons, share);
-    this.look(Math.max(written.findLastIndex(isWord), 0));
+  /** Show what the engine found, and which of the words are not the `right` ones. */
+  show({ read, written = [], attentions = [], chances }, right) {
+    const typed = read.slice(1, -1);
+    const heads = attentions.findLast(({ path }) => path.includes("cross"))?.weights ?? [];
+    this.share = (t, s) => heads.reduce((sum, head) => sum + (head[t]?.[s] ?? 0) / heads.length, 0);
+    const words = typed.map((word, place) => exchangeable(typed, place,
+      fitting(this.grammar, typed, place).filter((other) => other !== word), this.changed));
+    Object.assign(this, { read, chances, written: written.filter((word) => word !== "[EOS]") });
+    this.buttons = this.written.map((word, t) => this.button(word, t, word !== right[t]));
+    this.alignment.show(["[SOS]", ...words, "[EOS]"], this.buttons, this.share);
+    const isWord = (word, t) => t <= this.wished && word in this.glosses;
+    this.look(Math.max(this.written.findLastIndex(isWord), 0));
   }
 
-  button(word, t) {
-    const button = element("button");
-    button.type = "button";
+  button(word, t, wrong) {
+    const button = Object.assign(element("button"), { type: "button" });
+    button.toggleAttribute("data-wrong", wrong);
     button.append(inNepali(word), element("small", this.glosses[word]));
     for (const name of ["click", "pointerenter", "focus"]) {
-      button.addEventListener(name, () => {
-        this.wished = t;
-        this.look(t);
-      });
+      button.addEventListener(name, () => this.look(this.wished = t));
     }
     return button;
   }
 
-  /** Look at the t-th word written: its ribbons, its chances, in words. */
+  /** Look at the t-th word written: its ribbons, and its chances. */
   look(t) {
-    const { page, run: { read, written, logits, share } } = this;
     this.buttons.forEach((button, i) => {
-      button.setAttribute("aria-pressed", i === t);
+      button.ariaPressed = i === t;
       button.className = i === t ? "chosen" : "";
     });
     this.alignment.draw();
-    const two = read.map((word, s) => ({ word, share: share(t, s) }))
-      .sort((a, b) => b.share - a.share).slice(0, 2)
-      .map(({ word, share: taken }) => `${word} (${percent(taken)})`);
-    page.attends.textContent = `To write ${named(written[t])}, it attends most to ${two.join(" and ")}.`;
-    const likely = chances(logits[t]).map((chance, id) => ({ chance, id }))
-      .sort((a, b) => b.chance - a.chance).slice(0, 4);
-    page.chances.replaceChildren(...likely.map(({ chance, id }) => {
-      const bar = element("li", `${named(id)}: ${percent(chance)}`);
-      bar.style.setProperty("--share", chance);
-      return bar;
-    }));
+    const shares = this.read.map((word, s) => [word, this.share(t, s)]).sort(([, a], [, b]) => b - a);
+    const most = shares[0][1] ? `${this.written[t]} attends most to ${inList(shares.slice(0, 2))}. ` : "";
+    this.page.attends.textContent = !this.buttons.length ? ""
+      : `${most}Likeliest there: ${inList(this.chances[t].slice(0, 2))}.`;
   }
-}
-
-/** Turn the logits of all words into the chance of each. */
-function chances(logits) {
-  const top = Math.max(...logits);
-  const exps = logits.map((x) => Math.exp(x - top));
-  const sum = exps.reduce((a, b) => a + b, 0);
-  return exps.map((x) => x / sum);
 }

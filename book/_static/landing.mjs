@@ -3,37 +3,45 @@
 import { element, partsOf } from "./elements.mjs";
 import { fitting, turnRound } from "./sentences.mjs";
 import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
-import {
-  joined, modelWith, named, rest, slowly, translate, translation,
-} from "./translator.mjs";
+import { Engine } from "./client.mjs";
 
 const DONE = { saw: "seen", knew: "known", met: "met", called: "called", bit: "bitten" };
-const { grammar, glosses, sounds } = translator;
+const { first, grammar, glosses, sounds } = translator;
 const page = partsOf("#landing");
 const alignment = new Alignment(page, 0.08);
-let model = null;
+const engine = new Engine();
+let [wanted, stands] = ["", []]; // what was asked for last; what is seen, and was found of it
+
+/** Let the engine translate a sentence; the stored ones are there while it begins. */
+async function change(typed) {
+  const sentence = wanted = typed.join(" ").replace(" .", ".");
+  if (!engine.worker) engine.next();
+  const found = first[sentence] ?? await engine.ask({ do: "translate", text: myTransformer, sentence });
+  if (wanted === sentence) show(...(found.error ? stands : [typed, found]));
+}
 
 /** Show a sentence of who did what to whom, and its translation. */
-function show(typed) {
+function show(typed, found) {
+  stands = [typed, found];
   const { parts: [, one, verb, other], turned } = turnRound(grammar, typed);
-  const roles = { who: one, did: verb, whom: other };
   const read = typed.slice(0, -1).map((word, place) => {
     const others = fitting(grammar, typed, place).filter((known) =>
       known !== word && turnRound(grammar, typed.with(place, known)));
-    const shown = exchangeable(typed, place, others, show);
+    const shown = exchangeable(typed, place, others, change);
     const before = (role) => place < one.length + (role === "who" ? 0 : verb.length);
     shown.className = ["who", "did"].find(before) ?? "whom";
     return shown;
   });
-  const { written, share } = translate(model, joined(typed));
-  const words = written.map(named).filter((word) => word in glosses);
-  const shown = words.map((word, t) => inRole(word, roleOf(words.slice(t)), roles));
-  alignment.show(read, shown, (t, s) => share(t, s + 1)); // [SOS] is left out
+  const words = found.written.filter((word) => word in glosses);
+  const shown = words.map((word, t) => inRole(word, roleOf(words.slice(t)), { who: one, did: verb, whom: other }));
+  const heads = found.attentions.at(-1).weights;
+  const share = (t, s) => heads.reduce((sum, head) => sum + head[t][s + 1], 0) / heads.length;
+  alignment.show(read, shown, share); // [SOS] is left out
   page.one.textContent = one.join(" ");
   page.other.textContent = other.join(" ");
   page.did.textContent = verb.join(" ");
   page.done.textContent = DONE[verb];
-  page.swap.onclick = () => show(turned);
+  page.swap.onclick = () => change(turned);
 }
 
 /** Tell what the first of some Nepali words belongs to, by the next ending. */
@@ -56,14 +64,6 @@ function inRole(word, role, { who, did, whom }) {
   return shown;
 }
 
-/** Begin, a little at a time. */
-async function begin() {
-  const first = "the hungry dog saw hari .".split(" ");
-  await rest();
-  model = modelWith();
-  await slowly(translation(model, joined(first)));
-  document.querySelector("#landing").classList.remove("waiting");
-  show(first);
-}
-
-begin();
+document.querySelector("#landing").classList.remove("waiting");
+const [[sentence, found]] = Object.entries(first);
+show(sentence.replace(".", " .").split(" "), found);

@@ -1,188 +1,196 @@
-/* The translator at work, on the page: type a sentence, see what it attends to,
- * plant a bug, look at every number. */
-import { bugs } from "./bugs.mjs";
-import { ids } from "./tensor.mjs";
-import { EOS, LENGTH, firstWords, run, words } from "./translate.mjs";
+/* The translator as a stage: a sentence and its translation, a bug that is planted in
+ * the reader's file, and what it does, on one screen. */
 import { element, partsOf } from "./elements.mjs";
 import { following, isSentence, turnRound } from "./sentences.mjs";
-import {
-  english, joined, named, nepali, rest, slowly, translate, translation,
-} from "./translator.mjs";
 import { follow } from "./address.mjs";
+import { Engine } from "./client.mjs";
 import { Attending } from "./attending.mjs";
-import { Findings, buggy } from "./findings.mjs";
+import { firstDifference } from "./differences.mjs";
 import { Hunt } from "./hunt.mjs";
 import { Inside } from "./inside.mjs";
-import { Lamps } from "./lamps.mjs";
+import { Wall, plainly } from "./wall.mjs";
 
-const PANELS = ":is(#play, #bugs, #inside)";
-const page = partsOf(PANELS);
+// Behind a file: print the test sentences that it translates wrong.
+const WRONG = `
+model, english, nepali = load()
+sources, targets, tests = read_pairs("pairs.tsv")
+rows = [row for row in zip(sources, targets) if row[0] in tests]
+src, tgt = [torch.cat([encode(x, ids) for x in side]) for side, ids in zip(zip(*rows), (english, nepali))]
+right = (greedy(model.eval(), src) == tgt).all(-1).tolist()
+print("\\n".join(tests - set(row[0] for row, good in zip(rows, right) if good)))`;
+
+const { bugs, grammar, tests } = translator;
+const page = partsOf(":is(#play, #inside)");
+const panel = document.querySelector("#play");
+const known = new Map(); // what the engine found, by bug and sentence
+const engine = new Engine();
+const wall = new Wall(page.wall, bugs, tests.length, press);
 const inside = new Inside(page, remember);
-const hunt = new Hunt(page, translator.bugs, { runWith, changed: show });
-const lamps = new Lamps(page);
-const findings = new Findings(script, tell);
-const attending = new Attending(page, translator, (typed) =>
-  write(joined([...typed, ...firstWords(page.sentence.value)])));
+const attending = new Attending(page, translator, (words) => write(joined(words)));
+const hunt = new Hunt(page, bugs, (name) => translated(name, stands), (name) => plant(name));
 
-/** Run the sentence that is shown, and the words written of it, with a bug. */
-function runWith(bug) {
-  return run(buggy(bug), ids([shown.source]), ids([shown.target]));
-}
-
-const filled = (read) => [...read, ...Array(LENGTH - read.length).fill("[PAD]")];
-const meaning = (written) => written.map((id) => translator.glosses[named(id)])
-  .filter(Boolean).join(" · ");
-const sentence = (written) => joined(written.filter((id) => id !== EOS).map(named));
-
-let shown = null; // what stands on the page
-let wanted = false; // whether anybody has asked what the checks find
+let planted = ""; // the bug that is named
+let stands = page.sentence.defaultValue; // the sentence whose translation is seen
+let latest = 0; // of what was asked: what comes late is not shown
+let typing = 0;
 let begun = false; // from then on the address says what is seen
 
-/** Put a sentence in place of the one that stands there. */
-function write(text) {
-  page.sentence.value = text;
-  show();
+const split = (text) => text.toLowerCase().replace(/\|.*/, "").replace(/[.,!?।]/g, " $& ").match(/\S+/g) ?? [];
+const joined = (words) => words.join(" ").replace(/ ([.,?!])/g, "$1");
+const doubt = ({ printed, read }) => printed.join(" ").replace(/:$/, ".") || (isSentence(grammar, read.slice(1, -1)) ? ""
+  : "The corpus has no such sentence, so the translation may be wrong.");
+const turned = ({ read }) => turnRound(grammar, read.slice(1, -1))?.turned;
+const bugOf = (name) => bugs.find((bug) => bug.name === name) ?? { right: "", wrong: "" };
+const fileWith = (name) => myTransformer.replaceAll(bugOf(name).right, () => bugOf(name).wrong);
+
+const write = (text) => show(page.sentence.value = text);
+const another = (sentences) => write(sentences[Math.floor(Math.random() * sentences.length)]);
+const plant = (name) => show(planted = name);
+
+/** Let the engine translate a sentence with a bug in the file, once. */
+function translated(name, sentence) {
+  const key = `${name} ${sentence}`;
+  if (!known.has(key)) known.set(key, engine.ask({ do: "translate", text: fileWith(name), sentence }));
+  return known.get(key);
 }
 
-/** Show a sentence and all that follows from it; of one that does not fit, say so,
- * and show the one before. */
-function show() {
-  const bug = hunt.bug || page.bug.value;
-  const asked = words(page.sentence.value);
-  const fits = asked.length && asked.length <= LENGTH - 2;
-  const text = fits ? page.sentence.value : shown?.text ?? page.sentence.defaultValue;
-  const typed = words(text);
-  const unknown = [...new Set([
-    ...typed.filter((word) => !english.has(word)),
-    ...firstWords(text).filter((word) => !nepali.has(word)),
-  ])];
-  complete(asked, page.sentence.value);
-  page.swap.disabled = !turnRound(translator.grammar, asked);
-  page.error.textContent = fits ? doubt(typed, unknown)
-    : (asked.length ? `That is ${asked.length} words and marks; the model reads ${LENGTH - 2}.`
-      : "Type a sentence, such as: this is not my book.") + ` Below stands: ${text}`;
-  shown = { ...translate(buggy(bug), text), read: ["[SOS]", ...typed, "[EOS]"] };
-  attending.show({ ...shown, typed, unknown });
-  page.result.textContent = sentence(shown.written);
-  diff(hunt.bug ? "" : bug);
-  lookInside(bug);
-  wanted ||= Boolean(bug);
-  if (wanted) findings.ask(bug);
+// With the bug, and without it.
+const both = (sentence) => Promise.all([hunt.bug || planted, ""].map((name) => translated(name, sentence)));
+
+/** Show the sentence and all that follows from it; of one that does not fit, say so, and
+ * show the one before. */
+async function show() {
+  const [mine, text] = [++latest, page.sentence.value];
+  showBug();
   remember();
-}
-
-/** Say why a sentence may be translated wrong. */
-function doubt(typed, unknown) {
-  if (unknown.length) {
-    return `It does not know ${unknown.join(", ")}, and reads [UNK] instead: `
-      + "expect a fluent sentence that is wrong.";
+  page.stage.ariaBusy = true;
+  let [found, right] = await both(text);
+  const { error } = right;
+  if (error) [found, right] = await both(stands);
+  if (mine !== latest) return;
+  if (!error) stands = text;
+  const own = error && `${error.message.replace("SystemExit: ", "")}. Below stands: ${stands}`; // the file's words
+  page.error.textContent = right.error?.message ?? own ?? doubt(right);
+  if (right.error) known.clear(); // there is no engine yet
+  else {
+    paint(found, right);
+    inside.show(found, hunt.bug ? found : right);
   }
-  return isSentence(translator.grammar, typed) ? ""
-    : "Its grammar makes no such sentence: what it writes may be wrong.";
+  const tip = planted && !right.error ? await toTry(found, right) : [];
+  if (mine !== latest) return;
+  page.try.replaceChildren(...tip);
+  page.stage.ariaBusy = null;
 }
 
-/** Show the numbers of the run, beside those of the same words without the
- * bug; in a hunt, nothing to compare with. */
-function lookInside(bug) {
-  const { target, read, written, steps } = shown;
-  const right = bug ? runWith("") : steps;
-  // A bug may leave a step out: there stands what would have been.
-  const seen = { ...steps, values: new Map([...right.values, ...steps.values]) };
-  const words = {
-    encoder: filled(read), decoder: target.map(named), written: written.map(named),
-  };
-  const likeliest = [...new Set(written)].map((id) => [id, named(id)]);
-  inside.show(hunt.bug || !bug ? seen : right, seen, words, likeliest);
+/** Show what is written, and what would be without the bug. */
+function paint({ error, ...found }, right) {
+  const same = found.translation === right.translation;
+  attending.show({ ...found, read: right.read }, right.written);
+  if (error) page.attends.textContent = error.message.slice(0, 150);
+  page.result.textContent = found.translation;
+  page.correct.textContent = same ? "" : right.translation;
+  page.instead.textContent = !planted && !hunt.bug ? "" : `Without the bug${same ? " it writes the same." : ":"}`;
+  page.swap.disabled = !turned(right);
+}
+
+/** Show the planted line, how much it breaks, and which checks notice it. */
+function showBug() {
+  const { says, right, wrong, still_right: count, error, checks = [] } = bugOf(planted);
+  const counted = count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`;
+  wall.show(planted, hunt.cleared);
+  page.idle.hidden = planted || hunt.bug;
+  page.bug.hidden = page.checks.hidden = !planted;
+  for (const [name, text] of Object.entries({
+    says, right, wrong, counted, number: count ?? "error", key: `still right, of ${tests.length}`,
+    asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
+  })) page[name].textContent = text;
+  page.bug.style.setProperty("--share", (count ?? 0) / tests.length);
+  page.noticed.replaceChildren(...checks.length ? checks.map((name) => element("mark", plainly(name))) : ["none"]);
+  page.open.hidden = myTransformer.split(right).length !== 2; // the workbench changes one place
+  page.learn.href = `train.html#change=${planted}`;
+  page.open.href = `workbench.html#${new URLSearchParams({ old: right, now: wrong })}`;
+}
+
+/** Give one thing to try, and what comes of it. */
+async function toTry(found, right) {
+  const say = (text, ...more) => [element("b", "Try: "), text, ...more];
+  if (found.error) return say("open the workbench, where the whole error stands.");
+  if (found.translation !== right.translation) {
+    const other = turned(right) && joined(turned(right));
+    if (!other) return say("exchange an underlined word. Which Nepali words follow it?");
+    const [now, then] = await both(other);
+    const said = now.translation === found.translation ? "the same words again"
+      : now.translation === then.translation ? "which is right" : "which is wrong, too";
+    const words = Object.assign(element("span", now.translation), { lang: "ne" });
+    return say("swap who and whom. ", element("i", other), " is written as ", words, ` (${said}).`);
+  }
+  if (bugOf(planted).changed) {
+    const button = Object.assign(element("button", "Show one that it breaks"), { type: "button", onclick: breaks });
+    return say("another sentence, because this one stays right. ", button);
+  }
+  const first = firstDifference(found, right);
+  return [first ? `No test sentence changes, but ${first.place} is ${first.one}, and not ${first.other}.`
+    : "Here no word, weight or chance differs. Only a check can notice it."];
+}
+
+/** Show a test sentence that the planted bug breaks. */
+async function breaks() {
+  const broken = [];
+  page.stage.ariaBusy = true;
+  const text = fileWith(planted).split("\nif __name__")[0] + WRONG;
+  await engine.ask({ do: "run", text, args: [] }, ({ printed }) => broken.push(printed));
+  another(broken.length ? broken : tests);
+}
+
+/** Plant a bug, or take it out; in a hunt, guess. */
+function press(name) {
+  if (matchMedia("(max-width: 1199px)").matches) panel.scrollIntoView();
+  if (hunt.bug) return hunt.judge(name);
+  hunt.leave();
+  plant(name === planted ? "" : name);
 }
 
 /** Let the address say what is seen. */
 function remember() {
-  if (!begun) return;
-  const [s, bug] = [page.sentence.value, page.bug.value];
-  const hidden = hunt.day ? { day: hunt.day } : { hunt: hunt.code };
-  const state = {
-    s, ...(hunt.bug ? hidden : bug && { bug }), step: page.step.value, head: page.head.value,
-  };
-  history.replaceState(null, "", `#${new URLSearchParams(state)}`);
-}
-
-/** Offer what may come next, or in the place of the last word. */
-function complete(typed, text) {
-  const before = text.endsWith(" ") ? typed : typed.slice(0, -1);
-  page.examples.replaceChildren(...following(translator.grammar, before)
-    .map((word) => Object.assign(element("option"), { value: joined([...before, word]) })));
-}
-
-/** Show a bug's line, and how the translation is without it. */
-function diff(bug) {
-  const about = translator.bugs.find(({ name }) => name === bug);
-  page.diff.hidden = !about;
-  if (!about) return;
-  page.right.textContent = about.right;
-  page.wrong.textContent = about.wrong;
-  page.says.textContent = about.says;
-  const right = translate(buggy(""), shown.text).written;
-  const without = sentence(right);
-  const now = sentence(shown.written);
-  page.compared.textContent = now === without
-    ? "Every shape is as it was, and so is this translation."
-    : `Every shape is as it was. It writes ${now}, and not ${without} (${meaning(right)}).`;
-}
-
-/** Tell what is known of the bug. */
-function tell({ lamps: found, changed, done, all }) {
-  lamps.show(found);
-  page.count.textContent = all ? `${changed} of ${done} test translations change.`
-    : `Counting …${done ? ` ${changed} of ${done} test translations change so far.` : ""}`;
+  const state = { s: page.sentence.value, ...(planted && { bug: planted }), ...hunt.state, ...inside.state };
+  if (begun) history.replaceState(null, "", `#${new URLSearchParams(state)}`);
 }
 
 /** Show what an address asks for; what it does not name is as the page has it. */
-function takeUp({ s = page.sentence.defaultValue, bug = "", step = "", head = "", hunt: code, day }) {
+function takeUp({ s = page.sentence.defaultValue, bug = "", step, head, hunt: code }) {
+  const first = translator.first?.[s];
   begun = false;
-  shown = null;
   hunt.leave();
+  stands = page.sentence.defaultValue;
   page.sentence.value = s;
-  page.bug.value = Object.hasOwn(bugs, bug) ? bug : "";
+  planted = bugOf(bug).name ?? "";
   inside.choose(step, head);
-  show();
   if (/^\d{1,4}$/.test(code)) hunt.begin(Number(code));
-  else if (day !== undefined) hunt.beginDay(day || undefined);
-  else if (code || bug && !page.bug.value) hunt.say(`There is no bug “${code ?? bug}”.`);
-  if (code ?? day) page.planting.scrollIntoView();
+  else if (code || bug && !planted) hunt.say(`There is no bug “${code ?? bug}”.`);
+  if (planted || hunt.bug || !first) show();
+  else {
+    showBug();
+    paint(first, first);
+    const below = page.steps.closest("section"); // needs the engine, if somebody goes there
+    new IntersectionObserver(([{ isIntersecting }], watch) => {
+      if (!isIntersecting) return;
+      watch.disconnect();
+      show();
+    }).observe(below);
+  }
   begun = true;
 }
 
-/** Offer the bugs, by shelf, and make all that can be pressed do something: a little
- * at a time. */
-async function begin() {
-  await rest();
-  for (const shelf of new Set(translator.bugs.map((bug) => bug.shelf))) {
-    const group = Object.assign(document.createElement("optgroup"), { label: shelf });
-    group.append(...translator.bugs.filter((bug) => bug.shelf === shelf)
-      .map(({ name, says }) => Object.assign(element("option", says), { value: name })));
-    page.bug.append(group);
-  }
-  for (const form of [page.form, page.planting, page.shared]) {
-    form.addEventListener("submit", (event) => event.preventDefault());
-  }
-  page.sentence.addEventListener("input", show);
-  page.bug.addEventListener("change", show);
-  page.another.addEventListener("click", () =>
-    write(translator.tests[Math.floor(Math.random() * translator.tests.length)]));
-  page.swap.addEventListener("click", () =>
-    write(joined(turnRound(translator.grammar, words(page.sentence.value)).turned)));
-  const first = await slowly(translation(buggy(""), page.sentence.defaultValue));
-  inside.offer(first.steps);
-  follow(takeUp);
-  for (const panel of document.querySelectorAll(PANELS)) {
-    await rest();
-    panel.classList.remove("waiting");
-  }
-  inside.draw();
-  new IntersectionObserver((seen) => {
-    wanted ||= seen.some(({ isIntersecting }) => isIntersecting);
-    if (wanted) findings.ask(hunt.bug || page.bug.value);
-  }).observe(page.checks);
-}
-
-begin();
+page.sentence.addEventListener("input", () => {
+  const words = split(page.sentence.value);
+  const before = page.sentence.value.endsWith(" ") ? words : words.slice(0, -1);
+  page.examples.replaceChildren(...following(grammar, before)
+    .map((word) => Object.assign(element("option"), { value: joined([...before, word]) })));
+  clearTimeout(typing);
+  typing = setTimeout(show, 200); // milliseconds without another key
+});
+panel.addEventListener("submit", (event) => event.preventDefault());
+page.another.addEventListener("click", () => another(tests));
+page.swap.addEventListener("click", () => write(joined(turnRound(grammar, split(page.sentence.value)).turned)));
+panel.classList.remove("waiting");
+follow(takeUp);

@@ -14,8 +14,10 @@ from urllib.parse import unquote, urlsplit
 
 from repository import ROOT, addresses, branch_of, home
 
-# Attention, head, step, row and column of what `explore` shows.
+# Attention, head, step, row and column of what `explore` shows; and what is
+# changed before it is trained.
 EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
+CHANGE = re.compile(r"change=[\w+-]+")
 HTML = ROOT / "_build" / "html"
 OUR_REPOSITORY, OUR_SITE = addresses(ROOT)
 OUR_BRANCH = branch_of(ROOT)
@@ -96,6 +98,7 @@ def arrives(
     if target in pages:
         place, page = unquote(parts.fragment), pages[target]
         shown = page.explorer and EXPLORER_PLACE.fullmatch(place)
+        shown = shown or ("train" in page.places and CHANGE.fullmatch(place))
         return place in page.places or bool(shown)
     return html in target.parents and target.is_file()
 
