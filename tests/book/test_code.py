@@ -1,13 +1,9 @@
-"""Code in the pages: it hangs where a line is too long, and brings no style
-along that the pages have already."""
-
-import re
+"""Code in the pages hangs where a line is too long."""
 
 import pytest
 
-from tests.helpers.browser import CHAPTERS, HTML, PHONE
+from tests.helpers.browser import CHAPTERS, PHONE
 
-full = pytest.mark.full
 # Of each line: how far further in than the line itself its rest begins.
 HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
     const ruler = document.createElement("span");
@@ -28,7 +24,7 @@ HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
 })"""
 
 
-@full
+@pytest.mark.full
 @pytest.mark.parametrize("lines", ["pre .hang", ".trace pre"])
 def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
     page = visit(CHAPTERS[18], "light", PHONE).page
@@ -37,13 +33,3 @@ def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
     wrapped = [line for line in rests if line[1] < 1e8]
     assert len(wrapped) > 20
     assert [line for line in wrapped if line[1] < 2.9] == []
-
-
-@full
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_page_has_the_style_of_its_traces_once(chapter):
-    page = (HTML / chapter).read_text("utf8")
-    [sheet] = re.findall(r'rel="stylesheet" href="([^"]*)"', page)
-    style = ((HTML / chapter).parent / sheet).read_text("utf8")
-    assert style.count(":is(.trace, .trace-tree){\n  color:") == 1
-    assert ":is(.trace" not in page

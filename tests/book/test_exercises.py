@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 
@@ -13,7 +12,7 @@ from docutils.nodes import make_id
 
 from classroom.exercise import KINDS, exercises
 from tests.helpers.answers import sections
-from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT
+from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT, run
 
 ALL = {name: x for name, x in exercises().items() if not x.points}
 each_notebook = pytest.mark.parametrize(
@@ -26,11 +25,6 @@ for name in "matplotlib", "seaborn", "numpy", "tqdm", "PIL":
 from classroom import check
 check("dealt_out", lambda x, n: x.unflatten(-1, (n, -1)).transpose(1, 2))
 check("dealt_out", lambda x, n: x.view(len(x), n, x.size(1), -1))
-from classroom.exercise import exercises
-from classroom.mistakes import base_names
-for each in exercises().values():
-    base_names(each.names)
-print("every exercise")
 """
 
 
@@ -41,10 +35,8 @@ def test_every_chapter_has_a_notebook_with_two_or_more():
     assert min(counts.values()) >= 2
     assert len(ALL) >= 48
     assert sum(each.assignable for each in ALL.values()) >= 14
-    assert {each.kind for each in ALL.values()} == {*KINDS} - {
-        "hunt",
-        "result",
-    }
+    kinds = {each.kind for each in ALL.values()}
+    assert kinds | {"hunt", "result"} == {*KINDS}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -101,12 +93,6 @@ def test_the_list_that_the_book_is_built_from_is_that_of_the_module():
 
 @pytest.mark.full
 def test_check_needs_nothing_but_torch():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", TORCH_ALONE],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = run(ROOT, sys.executable, "-W", "ignore", "-c", TORCH_ALONE)
     assert done.stdout.count("dealt_out") == 2, done.stderr
     assert "each head has its own positions" in done.stdout
-    assert "every exercise" in done.stdout, done.stderr

@@ -94,16 +94,13 @@ def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
 PARTS = [
     ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
     ("LlamaForCausalLM", "norm", "RMSNorm"),
-    ("GPT2LMHeadModel", "norm place", "before each part"),
     ("GPT2LMHeadModel", "feed-forward", "plain"),
-    ("GPT2LMHeadModel", "biases", "in all products"),
     ("BertForMaskedLM", "norm place", "after each sum"),
     ("BertForMaskedLM", "stacks", "encoder"),
     ("Gemma3ForCausalLM", "norm place", "before and after each part"),
     ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
     ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
     ("T5ForConditionalGeneration", "positions", "a bias by distance"),
-    ("T5ForConditionalGeneration", "embedding and output", "one table"),
 ]
 
 
@@ -203,15 +200,9 @@ def test_what_is_no_model_is_told_in_a_line(data, says, tmp_path):
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
-    ("word", "says"),
-    [
-        (__file__, "gives no card: JSONDecodeError"),
-        ("--help", "usage: card.py CONFIG [PAGE]"),
-    ],
-)
-def test_what_is_no_configuration_is_answered(word, says):
-    assert says in main([word])
+def test_what_is_no_configuration_is_answered():
+    assert "gives no card: JSONDecodeError" in main([__file__])
+    assert "usage: card.py CONFIG [PAGE]" in main(["--help"])
 
 
 def test_without_transformers_a_sentence_says_what_to_install(

@@ -2,7 +2,6 @@
 it leads before anybody has said where the book is published, and after."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -107,8 +106,8 @@ def built(folder: Path, where: tuple[str, str]) -> Path:
     chapter = nbformat.v4.new_notebook(cells=[cell])
     (folder / "chapters").mkdir()
     nbformat.write(chapter, folder / "chapters" / "00.ipynb")
-    make = [sys.executable, "-m", "sphinx", "-EWq", folder, folder / "html"]
-    done = subprocess.run(make, capture_output=True, text=True)
+    make = sys.executable, "-m", "sphinx", "-EWq", folder, folder / "html"
+    done = run(ROOT, *make)
     assert done.returncode == 0, done.stderr
     return folder / "html"
 

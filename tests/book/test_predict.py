@@ -158,23 +158,16 @@ LOGITS, MASK = "B 2,T 8,V 1024", "1 1,1 1,T 8,T 8"
 SWAPPED = "heads (H) and target positions (T) are swapped: transposed where?"
 CASES = {
     ("right", Q): dict.fromkeys(
-        ["(2, 3, 8, 4)", "2x3x8x4", "torch.Size([2, 3, 8, 4])", "BHTD",
-         "b, h, t, d", "B n_heads T D", "B=2, H=3, T=8, D=4", "`2, 3, 8, 4`"],
+        ["2x3x8x4", "torch.Size([2, 3, 8, 4])", "BHTD", "b, h, t, d",
+         "B n_heads T D", "B=2, H=3, T=8, D=4", "`2, 3, 8, 4`"],
         "Right: ",
     ),
-    ("right", X): {"B T d_model": "Right: "},
-    ("right", LOGITS): {
-        "(2, 8, 1,024)": "Right: ",
-    },
+    ("right", LOGITS): {"(2, 8, 1,024)": "Right: "},
     ("right", MASK): {"1, 1, T, T": "Right: "},
-    ("right", "T 8"): {"(8,)": "Right: ", "T": "Right: "},
+    ("right", "T 8"): {"(8,)": "Right: "},
     ("right", ""): {"()": "Right: "},
-    ("nearly", Q): {
-        "B H S D": "the third axis is target positions (T), not S",
-    },
     ("nearly", SCORES): {
         "B H S T": "(T) and source positions (S) are swapped: both are 8",
-        "B H T T": "the last axis is source positions (S), not T",
     },
     ("nearly", X): {
         "B T H*D": "the last axis is channels (C), not H·D: both are 12",
@@ -183,19 +176,16 @@ CASES = {
         "(2, 8, 3, 4)": SWAPPED,
         "2 8 12": "heads (H) and channels per head (D) are still joined: "
         "12 = H · D.",
-        "2 8 4": "one axis is missing: heads (H).",
         "2 3 8 48": "the last axis cannot be 48, the size of hidden channels "
         "of the feed-forward layer (F); here it is channels per head (D), 4.",
         "2 3 8 7": "the last axis cannot be 7, which is the size of no letter",
         "4 8 3 2": "another order. The first is batch (B).",
-        "2 3 8 4 1": "one axis is too many: an axis of size 1.",
         "2 3 8 4 8": "too many: 8, the size of target positions (T) or "
         "source positions (S).",
         "7 7 7 7": "4 axes are not right; the first axis cannot be 7",
     },
     ("wrong", SCORES): {
         "2 3 8": "missing: source positions (S) or target positions",
-        "B H T": "missing: source positions (S).",
     },
     ("wrong", X): {
         "2 8 3 4": "3 and 4 are one axis here: channels (C), 12 = 3 · 4.",
@@ -205,7 +195,6 @@ CASES = {
     },
     ("unread", Q): {
         "": "Type a shape.",
-        "hello": "“hello” is no axis that I know.",
         "2, -1, 4": "-1 lets PyTorch work a size out. Which one will it be?",
         "<b>2</b>": "is no axis that I know.",
     },

@@ -76,7 +76,6 @@ OLDER_MOODLE = [["First name", "Surname", *MOODLE[0][2:]], *MOODLE[1:]]
         (CANVAS, ["thapaasha_4711_88_week5", "rai_LATE_4712_99_week5"]),
         (CANVAS, ["athapa", "brai"]),
         (MOODLE, [f"{name}_7_assignsubmission_file" for name in BOTH]),
-        (MOODLE, [*BOTH]),
         (OLDER_MOODLE, [*BOTH]),
         (MOODLE, ["asha@example.org", "bina@example.org"]),
     ],
@@ -151,7 +150,6 @@ def essay(student: str, text: str = ESSAY, share: float = 1.0) -> Grade:
 
 
 def page_text(page: str) -> str:
-    """What a page shows, one space between words."""
     body = page.partition("<body")[2]
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
@@ -237,12 +235,6 @@ def test_the_class_stands_in_a_matrix_the_worst_first():
     ]
     assert "mean 5.0 – 5.2" in page_text(page)
     assert "submissions: 4, median 5 of 15 so far" in page_text(page)
-    why = grades[0].marks[1]
-    grades = [replace(g, marks=(g.marks[0], why)) for g in grades]
-    assert [part.average for part in pages.class_parts(grades)] == [
-        "1.0",
-        "5.0",
-    ]
     assert "3 x bina · chandra · dil 1 right asha" in page_text(page)
     lost = re.findall(r"--share: ([\d.]+)", page)
     assert lost == ["1.0", "0.0", "0.5", "0.0", "0.5", "0.0", "0.0", "0.8"]
@@ -295,8 +287,6 @@ def test_a_class_of_30_is_seen_on_one_screen_and_a_sheet_on_a_phone(
         table = page.locator(".matrix").bounding_box()
         assert table["y"] + table["height"] < 800
         page.goto(sorted((tmp_path / "sheets").iterdir())[0].as_uri())
-        said = page.locator(".card p").nth(1).bounding_box()
-        assert said["width"] > (300 if width == PHONE else 400)
         (ink,) = computed(page, "body", "color")
         assert (sum(ink) > 384) == (scheme == "dark")
         page.close()
@@ -340,9 +330,8 @@ def test_typed_points_stay_and_what_is_new_is_added_below(tmp_path):
 
 def test_grading_again_says_whose_points_have_changed(tmp_path):
     file = tmp_path / "grades.csv"
-    half, nothing = (
-        sheets.gradebook([done("asha", share)], WEEK) for share in (0.5, 0.0)
-    )
+    half = sheets.gradebook([done("asha", 0.5)], WEEK)
+    nothing = sheets.gradebook([done("asha", 0.0)], WEEK)
     assert changes(file, half) == []
     sheets.write_rows(file, half)
     assert changes(file, half) == ["no total has changed"]
@@ -361,7 +350,6 @@ def test_points_for_somebody_who_handed_in_nothing_are_told():
     "row",
     [
         "asha,why_columns,6",
-        "asha,why_columns,-1",
         "asha,why_columns,nan",
         "asha,why_columns,many",
         "asha,other,1",
@@ -385,7 +373,6 @@ def test_a_row_that_cannot_be_is_named(row, tmp_path):
         [{"tensor": [10**400], "shape": [1], "dtype": "torch.int64"}]
         + [""] * 3,
         [1, "", "", ["a"]],
-        [1, "", "", [], "many"],
     ],
 )
 def test_what_cannot_be_read_is_an_outcome_that_failed(line):
@@ -437,14 +424,9 @@ def test_an_exercise_without_a_section_is_answered_in_a_line(tmp_path):
     with pytest.raises(ValueError, match="run this in a copy of the book"):
         assignment.exercise_cells(each)
     assert assignment.statement(each) == each.teaches
-    file = tmp_path / "05_heads.ipynb"
-    other = ["## 1 · Another\n", 'check("dealt_outer", 1)']
-    for cells in [], [{"cell_type": "markdown", "source": other}]:
-        cells = [cell | {"metadata": {}} for cell in cells]
-        file.write_text(json.dumps({"cells": cells}))
-        with pytest.raises(ValueError, match="dealt_out has no section in .*"):
-            assignment.exercise_cells(each)
-        assert assignment.statement(each) == each.teaches
+    (tmp_path / "05_heads.ipynb").write_text('{"cells": []}')
+    with pytest.raises(ValueError, match="dealt_out has no section in .*"):
+        assignment.exercise_cells(each)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"points": 3}', "no"])
@@ -479,22 +461,12 @@ def test_files_of_one_stem_are_kept_apart_and_dots_above_do_no_harm(
 
 
 def test_results_are_as_gradescope_reads_them():
-    right, part, read = done("a"), done("b", 0.5, "x"), done("c", None)
-    about = gradescope.results(right)
-    assert about == {
-        "output": "",
-        "output_format": "text",
-        "score": 10.0,
-        "tests": about["tests"],
-    }
-    (test,) = about["tests"]
-    assert test == {
-        "name": "dealt_out",
-        "output": "said",
-        "output_format": "text",
-        "visibility": "visible",
-        "score": 10.0,
-        "max_score": 10,
-    }
-    assert gradescope.results(part)["tests"][0]["score"] == 5
-    assert "score" not in gradescope.results(read)["tests"][0]
+    about = gradescope.results(done("a"))
+    (test,) = about.pop("tests")
+    both = {"output_format": "text", "score": 10.0}
+    assert about == both | {"output": ""}
+    test_alone = {"name": "dealt_out", "visibility": "visible"}
+    assert test == both | test_alone | {"output": "said", "max_score": 10}
+    (part,) = gradescope.results(done("b", 0.5, "x"))["tests"]
+    assert part["score"] == 5
+    assert "score" not in gradescope.results(done("c", None))["tests"][0]

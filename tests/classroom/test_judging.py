@@ -1,7 +1,5 @@
 """What is said of an answer, whatever it is and whatever it does."""
 
-import sys
-import weakref
 from dataclasses import replace
 from itertools import count
 
@@ -9,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
+from classroom import outcomes
 from classroom.cases import Draw, named_shape
 from classroom.checking import check
 from classroom.evidence import shape_difference, value_difference
 from classroom.exercise import exercise, exercises
 from classroom.judging import ENOUGH_WORDS, PART, try_answer
-from classroom.outcomes import TookTooLong, time_limit
 from classroom.trials import draw_trial
 from tests.helpers.answers import answers_to
 from tests.helpers.small_exercises import (
@@ -38,6 +36,11 @@ def leave(x, n):
     raise SystemExit
 
 
+def go_on(x, n):
+    while True:
+        pass
+
+
 class Liar(torch.Tensor):
     """A tensor that says it is equal to all others."""
 
@@ -53,10 +56,7 @@ class Liar(torch.Tensor):
         ("text", "expected a tensor, got 'text'"),
         (Odd(), "an object of type Odd"),
         (torch.zeros(2, 0, 3), "axes"),
-        (torch.zeros(3).to_sparse(), "axes"),
-        (torch.zeros(2, dtype=torch.complex64), "an object of type"),
         (torch.zeros(2, device="meta"), "an object of type"),
-        (float("nan"), "expected a tensor"),
         (Liar(), "an object of type Liar"),
     ],
     ids=lambda value: type(value).__name__,
@@ -72,33 +72,19 @@ def test_a_result_of_any_type_is_judged(value, says):
     [
         (recurse, "RecursionError"),
         (leave, "SystemExit"),
+        (go_on, "no result after 0.5 s"),
         (lambda x, n: torch.zeros(10**13), "RuntimeError"),
         (lambda: 1, "TypeError"),
         ("dealt_out", "expected a tensor"),
     ],
 )
-def test_an_answer_that_stops_is_told_why(answer, says):
+def test_an_answer_that_stops_or_never_does_is_told_why(
+    answer, says, monkeypatch
+):
+    monkeypatch.setattr(outcomes, "SECONDS", 0.5)
     verdict = try_answer(SPLIT, answer)
     assert verdict.share == 0
     assert says in str(verdict)
-
-
-@pytest.mark.slow
-def test_what_takes_too_long_is_stopped_where_that_can_be_caught(monkeypatch):
-    class Fleeting:
-        """What nobody holds."""
-
-    def for_ever():
-        keys = weakref.WeakKeyDictionary()
-        while True:
-            keys[Fleeting()] = 1
-
-    lost = []
-    monkeypatch.setattr(sys, "unraisablehook", lost.append)
-    for _ in range(20):
-        with pytest.raises(TookTooLong), time_limit(0.01):
-            for_ever()
-    assert lost == []
 
 
 def test_settings_of_torch_and_random_numbers_are_left_alone():

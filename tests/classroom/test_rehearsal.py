@@ -44,7 +44,6 @@ def test_the_exercise_of_the_guide_is_right_and_its_mistakes_are_named():
     [
         ({"edit": []}, "edit: an exercise has"),
         ({"edits": [["ids == pad", "", "wrong"]]}, "stands 0 times"),
-        ({"edits": [["places", "", "wrong"]]}, "stands 2 times"),
         ({"edits": [["amax(1)", "amax(-1)", "the same"]]}, "'the same' from"),
         ({"draw": "pad = 1"}, "input 1 is 1 in all ordinary cases"),
         ({"draw": "pad = draw.below(6); ids[:] = pad"}, "is the same in all"),

@@ -11,7 +11,7 @@ from classroom.exercise import CHAPTERS, TRIALS, exercises, stored_homework
 from classroom.judging import known_mistakes, trial_verdict
 from classroom.mistakes import answer_of
 from classroom.outcomes import run_on_cases
-from classroom.packing import KEYS, small_trial
+from classroom.packing import KEYS
 from classroom.stored import read_trial
 from tests.helpers.answers import answers_to
 from tests.helpers.project import run
@@ -65,17 +65,6 @@ def test_a_stored_trial_judges_answers_and_mistakes_as_a_drawn_one(name):
         verdict = trial_verdict(trial, run_on_cases(answer.value(), calls))
         assert verdict.right == answer.right, (answer.code, verdict)
         assert answer.says in str(verdict), (answer.code, verdict)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["build_padding", "cache_bytes"])
-def test_what_is_stored_is_what_the_sources_draw(name):
-    each = exercises()[name]
-    stored, drawn = read_trial(each, STORED["trials"][name]), small_trial(each)
-    assert [x.sizes for x in stored.cases] == [x.sizes for x in drawn.cases]
-    for mistakes in "single", "double":
-        before, after = getattr(stored, mistakes), getattr(drawn, mistakes)
-        assert [says for says, _ in before] == [says for says, _ in after]
 
 
 @pytest.mark.slow

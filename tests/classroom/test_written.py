@@ -77,30 +77,12 @@ def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
             assert verdict.mistakes == (edit[-1],), (seed, verdict)
 
 
-def sentences(name: str) -> tuple[set[str], set[str]]:
-    """What is said of the mistakes of an exercise: by an edit, and else."""
-    named = {edit[-1] for edit in exercise(name).edits}
-    says = {answer.says for answer in answers_to(name, right=False)}
-    return named, {words for words in says if not is_said(words, named)}
-
-
-def is_said(words: str, named: set[str]) -> bool:
-    """Whether an edit says so; or one of two, where there are two."""
-    parts = words.split("; and ")
-    return any(part in text for part in parts for text in named)
-
-
 def test_each_exercise_has_several_answers_and_homework_more():
     for name in CODED:
-        wrong = 8 if exercise(name).assignable else 4
+        wrong = {x.says for x in answers_to(name, right=False)}
+        wrong |= {edit[-1] for edit in exercise(name).edits}
+        assert len(wrong) >= (8 if exercise(name).assignable else 4), name
         assert len(right_answers(name)) >= 2, name
-        assert len(set.union(*sentences(name))) >= wrong, name
-
-
-def test_nine_mistakes_of_ten_have_a_sentence_of_their_own():
-    named, unnamed = zip(*map(sentences, CODED))
-    count = sum(map(len, unnamed))
-    assert count <= (sum(map(len, named)) + count) / 10
 
 
 # --- Small faults ---------------------------------------------------------
@@ -110,27 +92,14 @@ EITHER = re.compile(
     "transpose|max|min|maximum|minimum|logaddexp|dot|union|isclose"
 )
 SAMPLE = re.compile("manual_seed|randn")
+# An operator, and those that could stand in its place.
+PLACES = """
+Add Sub, Sub Add, Mult Div, Div Mult, FloorDiv Mult, Mod FloorDiv, Pow Mult,
+MatMult Mult, BitAnd BitOr, BitOr BitAnd, Lt LtE Gt, LtE Lt GtE, Gt GtE Lt,
+GtE Gt LtE, Eq NotEq, NotEq Eq, And Or, Or And, In NotIn, NotIn In"""
 SWAPS = {
-    ast.Add: (ast.Sub,),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div,),
-    ast.Div: (ast.Mult,),
-    ast.FloorDiv: (ast.Mult,),
-    ast.Mod: (ast.FloorDiv,),
-    ast.Pow: (ast.Mult,),
-    ast.MatMult: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,),
-    ast.BitOr: (ast.BitAnd,),
-    ast.Lt: (ast.LtE, ast.Gt),
-    ast.LtE: (ast.Lt, ast.GtE),
-    ast.Gt: (ast.GtE, ast.Lt),
-    ast.GtE: (ast.Gt, ast.LtE),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.And: (ast.Or,),
-    ast.Or: (ast.And,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
+    getattr(ast, op): tuple(getattr(ast, other) for other in others)
+    for op, *others in map(str.split, PLACES.split(","))
 }
 
 
@@ -174,6 +143,8 @@ def changes(node: ast.AST) -> Iterator:
             yield lambda n: setattr(n, "value", n.value + 1)
             if node.value not in (0, 0.0):  # -1 is often the last of two
                 yield lambda n: setattr(n, "value", n.value - 1)
+        case ast.UnaryOp(operand=ast.Constant(value=int())):
+            pass  # an axis, whose number changes
         case ast.UnaryOp():
             yield lambda n: setattr(n, "op", ast.UAdd())
         case ast.Call(keywords=[_, *_]):

@@ -2,17 +2,13 @@
 
 import re
 import shlex
-import subprocess
 import sys
 
 import pytest
 
 from tests.helpers.commands import char, refusal
-from tests.helpers.project import ROOT
-from tformer_lite import (
-    generate,
-    load_checkpoint,
-)
+from tests.helpers.project import ROOT, run
+from tformer_lite import generate, load_checkpoint
 from tformer_lite.__main__ import COMMANDS, command_line, main
 from tformer_lite.commands import FUNCTIONS
 
@@ -65,9 +61,7 @@ def test_help_needs_no_torch_and_fits_a_terminal(command):
     code = "import sys; sys.modules['torch'] = None; "
     code += "from tformer_lite.__main__ import main; "
     code += f"main({[*command.split(), '--help']})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
-    )
+    done = run(ROOT, sys.executable, "-c", code)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) < 80
     if command in COMMANDS:

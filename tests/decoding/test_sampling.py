@@ -40,16 +40,12 @@ def expected(temperature=1.0, top_k=0, top_p=1.0) -> Tensor:
 
 SETTINGS = [
     {},
-    {"temperature": 0.5},
     {"temperature": 3.0},
     {"top_k": 1},
     {"top_k": 3},
-    {"top_k": 6},
     {"top_p": 1e-12},
     {"top_p": 0.7},
-    {"top_p": 0.99},
     {"temperature": 2.0, "top_k": 4, "top_p": 0.8},
-    {"top_k": 2, "top_p": 0.65},
 ]
 settings = pytest.mark.parametrize("setting", SETTINGS, ids=str)
 
@@ -97,9 +93,7 @@ def test_no_temperature_is_too_low_or_too_high(setting, dtype):
     ("setting", "said"),
     [
         ({"temperature": 0}, "choose `likeliest`"),
-        ({"temperature": -1.0}, "temperature=-1.0 must be above 0"),
         ({"temperature": float("nan")}, "temperature=nan must be"),
-        ({"temperature": float("inf")}, "temperature=inf must be"),
         ({"top_k": -1}, "top_k=-1 must be 1 or more, or 0 for all"),
         ({"top_p": 0}, "top_p=0 must be above 0"),
         ({"top_p": 1.5}, "top_p=1.5 must be above 0, and 1 at most"),

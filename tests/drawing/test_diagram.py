@@ -36,9 +36,6 @@ from tformer_lite.drawing.surface.picture import Picture
 
 IDS = torch.ones(1, 4, dtype=torch.long)
 SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}
-# Other sizes take long to trace, and are for `make full`.
-LARGER = pytest.param("large", marks=pytest.mark.full)
-LARGE = {"B": 32, "S": 100, "T": 90, "H": 8, "D": 16, "C": "H*D"}
 
 
 def paper(B, S, T, H, D):
@@ -60,17 +57,13 @@ class OneCall(FusedAttention):
 
 @cache
 def traced(name: str):
-    """Three models, one of them at two sizes, and names not proved."""
-    if name == "kept writer":
-        model, ids = decoder_only(2, 6, 2, 8)
-        return trace(model, *ids, keep=True)
+    """Three models, and names not proved."""
     if name == "unproved":
         model, ids = translator(2, 8, 8, 3, 4)
         return trace(model, *ids, dims=DIMS)
     build, dims = {
         "tiny": (translator, DIMS),
         "paper": (paper, SIZES),
-        "large": (paper, LARGE),
         "writer": (decoder_only, {"B": 3, "T": 6, "H": 2, "D": 8, "C": "H*D"}),
     }[name]
     return trace(build=build, dims=dims)
@@ -177,7 +170,7 @@ def test_each_part_is_lit_and_its_letters_are_apart(name, part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny", LARGER, "writer", "unproved"])
+@pytest.mark.parametrize("name", ["tiny", "writer", "unproved"])
 def test_long_sizes_and_names_have_the_room_they_need(name):
     assert letter_faults(where(traced(name), "self_attention")) == []
 
@@ -267,10 +260,8 @@ def test_the_poster_shows_the_tensors_of_the_run(running):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["running", "writer"])
-def test_the_letters_of_the_poster_are_apart(running, name):
-    kept = running if name == "running" else traced("kept writer")
-    picture = poster(kept, ["longest_words"] * 8)
+def test_the_letters_of_the_poster_are_apart(running):
+    picture = poster(running, ["longest_words"] * 8)
     faults = letter_faults(picture)
     assert [f for f in faults if "overlaps" in f or "leaves" in f] == []
     faces, _ = picture._repr_mimebundle_()

@@ -53,17 +53,10 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("axes", "named"),
-    [
-        ("T S", "rows T (target position), columns S (source position)."),
-        ("beam S", "rows beam, columns S (source position)."),
-    ],
-)
-def test_axes_are_named(axes, named):
-    picture = heatmap(torch.zeros(8, 4), axes=axes, titles=["x"])
-    assert named in picture.text
-    assert {"x", *axes.split(), "(8,", "4)"} <= {*texts(picture.svg())}
+def test_axes_are_named():
+    picture = heatmap(torch.zeros(8, 4), axes="beam S", titles=["x"])
+    assert "rows beam, columns S (source position)." in picture.text
+    assert {"x", "beam", "S", "(8,", "4)"} <= {*texts(picture.svg())}
 
 
 @pytest.mark.parametrize(
@@ -221,10 +214,8 @@ def test_characters_that_cannot_be_drawn_are_written_as_python_does():
     ("matrices", "options", "error"),
     [
         ([torch.zeros(2, 3, 8, 8)], {}, r"\(2, 3, 8, 8\).*choose one"),
-        ([SCORES + 1j], {}, r"is torch.complex64, .* \.real"),
         ([SCORES], {"rows": NEPALI[:3]}, "3 labels for an axis of size 4"),
         ([SCORES], {"kind": "logits"}, "'logits': known are scores"),
-        ([SCORES], {"axes": "T Q"}, "'Q': known are B, T"),
         ([SCORES], {"mask": torch.ones(4, 3).bool()}, "axis 1"),
         ([SCORES] * 2, {"titles": ["one"]}, "2 matrices, 1 titles"),
     ],

@@ -1,9 +1,7 @@
 """The faces of a figure: SVG in two themes, PNG with Nepali shaped, text."""
 
 import base64
-import gzip
 import io
-import json
 import re
 from itertools import product
 from xml.etree import ElementTree
@@ -11,21 +9,15 @@ from xml.etree import ElementTree
 import pytest
 import torch
 from matplotlib import colors
-from matplotlib.figure import Figure
 from outputs import figure as in_page
 from PIL import Image
 
 from tests.helpers.colours import contrast, rgb
-from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
+from tests.helpers.drawings import NEPALI, SCORES
 from tformer_lite import heatmap
 from tformer_lite.drawing.surface import picture
-from tformer_lite.drawing.surface.matrix import Matrix
-from tformer_lite.drawing.surface.page import Page
 from tformer_lite.drawing.surface.palette import (
     AXES,
-    DARK,
-    EDGE,
-    HATCH,
     HIGHLIGHT,
     INK,
     KINDS,
@@ -33,7 +25,7 @@ from tformer_lite.drawing.surface.palette import (
     PAPER,
     SHADE,
 )
-from tformer_lite.drawing.surface.picture import Panel, Picture
+from tformer_lite.drawing.surface.picture import Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
 
@@ -119,32 +111,6 @@ def test_a_notebook_gets_text_svg_and_png_unless_nepali_would_be_wrong(
     assert "image/png" in heatmap(SCORES)._repr_mimebundle_()[0]
 
 
-def test_a_panel_tells_its_place_its_words_and_its_values_as_printed():
-    words = [['<b> "it\'s" &', *NEPALI[1:]], ENGLISH]
-    raw = Matrix("raw", SCORES, ("T", "S"), words, None, None)
-    large = Matrix("x", SCORES.repeat(20, 20), "TS", [None] * 2, None, None)
-    panels = [
-        Panel(raw, (1, 2, 30, 40), 3),
-        Panel(large, (0, 0, 9, 9)),
-    ]
-    told = root_of(Picture(Figure((2, 1)), "", {}, panels=panels))
-    assert json.loads(told.get("data-panels")) == [
-        {
-            "name": "raw",
-            "words": words,
-            "values": [
-                "0.10;−1.00;2.00;−∞ (masked)",
-                "0.00;0.00;1.24;−∞ (masked)",
-                "3.00;−3.46;0.50;−∞ (masked)",
-                "−0.25;0.75;1.00;−∞ (masked)",
-            ],
-            "drawing": 3,
-            "box": [1, 2, 30, 40],
-        }
-    ]
-    assert root_of(Picture(Figure((2, 1)), "", {})).get("data-panels") is None
-
-
 @pytest.mark.slow
 def test_the_first_cell_is_painted_where_its_panel_says():
     """Seen in the pixels, which is all that a reader has."""
@@ -160,26 +126,3 @@ def test_the_first_cell_is_painted_where_its_panel_says():
         image.getpixel((round(left + 0.55 * wide), round(top + 0.2 * high)))
         == (255,) * 3
     )
-
-
-def cells(values, hidden=None) -> str:
-    """The SVG of a matrix of scores alone, from −2 to 2."""
-    page, kind = Page(200, 100), KINDS["scores"]
-    page.cells((20, 10, 120, 80), values, kind, (-2, 2), hidden)
-    return Picture(page.figure, "", DARK | kind.counterparts()).svg()
-
-
-@pytest.mark.slow
-def test_cells_stand_in_the_pixels_of_their_box_and_hidden_ones_are_hatched():
-    svg = cells(SCORES)
-    edged = rf'd="(M[^"]*)" style="[^"]*{EDGE[0]}'
-    drawn = re.findall(edged, svg)
-    assert len(drawn) == SCORES.numel()
-    assert drawn[0] == "M20 10h30v20h-30z"
-    assert svg.count("url(#") == 1  # one path hatches all
-    assert "light-dark(#84b8e6, #1e66a8)" in svg  # −3.46: beyond the limit
-    none, all_ = (torch.full((4, 4), hides) for hides in (False, True))
-    assert HATCH[0] not in cells(SCORES[:, :3], none[:, :3])
-    assert "#84b8e6" not in cells(SCORES, all_)
-    svg = cells(torch.randn(8, 8, generator=torch.manual_seed(0)))
-    assert len(gzip.compress(svg.encode())) < 1400

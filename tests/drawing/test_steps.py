@@ -9,7 +9,6 @@ from matplotlib.colors import to_hex
 from tests.helpers.drawings import letter_faults, texts_on
 from tformer_lite import (
     attention_steps,
-    heatmap,
     running_example,
     running_model,
     running_trace,
@@ -161,19 +160,3 @@ def test_letters_are_11_pixels_fit_a_phone_and_do_not_meet(picture):
 def test_a_row_or_place_that_is_none_is_refused(decoder, options, error):
     with pytest.raises(ValueError, match=error):
         attention_steps(decoder, **{"rows": WRITES} | options)
-
-
-def test_a_heatmap_in_percent_is_the_large_panel(decoder, picture):
-    words = running_example().tgt_words[1]
-    alone = heatmap(
-        decoder.weights[1, 1], axes="T T", rows=WRITES, columns=words,
-        mask=~decoder.masked[1, 1].isneginf(), kind="percent",
-        row="saw देख्यो", titles=["weights in percent"],
-    )  # fmt: skip
-    large = cells(picture)[3]
-    (ax,) = alone.figures[0].axes[1:]
-    assert [x.get_text() for x in ax.texts] == [
-        x.get_text() for x in large.texts
-    ]
-    assert alone.panels[0].box[2:] == picture.panels[3].box[2:] == (232, 232)
-    assert "82 %" in alone.text

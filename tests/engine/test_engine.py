@@ -18,12 +18,7 @@ SNIPPETS = Path(__file__).with_name("snippets.txt").read_text("utf8")
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 OTHER_NUMBERS = "dropout_for_ever"  # drawn otherwise than PyTorch draws them
 FACTS = {fact["name"]: fact for fact in GIVEN["bugs"]}
-SOME = [
-    "no_positions",
-    "norm_over_time",
-    "softmax_over_heads",
-    "key_for_value",
-]
+SOME = ["no_positions", "norm_over_time", "softmax_over_heads", "sum_ignored"]
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,6 @@ from tests.helpers.playing import OWN, PLAY, go, part
 
 
 @pytest.fixture(scope="module")
-def reader(reader, request):
-    """One whose pages first run the SCRIPT of the tests, if there is one."""
-    reader.add_init_script(getattr(request.module, "SCRIPT", ""))
-    return reader
-
-
-@pytest.fixture(scope="module")
 def playing(reader) -> View:
     """The page to play on, in a tab that stays open from test to test."""
     return open_page(reader, PLAY)
@@ -25,5 +18,5 @@ def page(playing) -> Page:
     """That page, led back to what it shows when it opens."""
     go(playing.page, "=")
     expect(part(playing.page, "sentence")).to_have_value(OWN)
-    expect(part(playing.page, "bug")).to_have_value("")
+    expect(part(playing.page, "bug")).to_be_hidden()
     return playing.page

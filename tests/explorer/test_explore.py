@@ -122,7 +122,6 @@ LLAMA |= {"num_key_value_heads": 2, "intermediate_size": 48}
 T5 = {"d_model": 16, "num_layers": 1, "num_heads": 2, "d_kv": 8, "d_ff": 32}
 RUNS = {
     "rotary": partial(of_ours, positions="rotary"),
-    "grouped": partial(of_ours, positions="rotary", n_kv_heads=1),
     "multihead": of_pytorch,
     "bloom": partial(of_transformers, BloomConfig, **BLOOM),
     "llama": partial(of_transformers, LlamaConfig, **LLAMA),

@@ -6,10 +6,14 @@ import re
 import fillers
 import packages
 import pytest
+from numpy.testing import assert_allclose
 from playwright.sync_api import Page, expect
 
 from tests.helpers.browser import DESK, SCHEMES
 from tests.helpers.colours import contrast
+from tests.helpers.engine import ask, open_engine
+from tests.helpers.my_file import MY_TEXT
+from tests.helpers.playing import GIVEN
 from tests.helpers.project import ROOT
 
 pytestmark = pytest.mark.full
@@ -56,7 +60,9 @@ def test_the_first_screen_has_the_sentence_its_words_and_two_ways(page):
     # The widest words are on it, too.
     for place, word in WIDEST.items():
         page.get_by_label(f"Word {place},").select_option(word)
+        page.get_by_label(f"Word {place}, {word}:").wait_for()
     swap(page)
+    page.get_by_text("Swap they and the tired student").wait_for()
     words = [word for word, _ in page.evaluate(WORDS)][5:]
     assert words == ["उनीहरूले", "थाकेको", "विद्यार्थीलाई", "बोलाए"]
     assert page.evaluate(BEYOND) == []
@@ -89,6 +95,29 @@ def test_a_swap_changes_roles_endings_and_what_the_button_says(visit):
     expect(page.locator("#landing")).to_contain_text("the dog, who was seen")
 
 
+def test_the_engine_comes_when_a_word_is_exchanged(visit):
+    view = visit(PAGE)
+    assert not any("engine.js" in url for url in view.requests)
+    view.page.get_by_label("Word 4,").select_option("met")
+    expect(view.page.locator("#landing")).to_contain_text("भेट्यो")
+    assert any("engine.js" in url for url in view.requests)
+
+
+def test_what_is_stored_is_what_the_engine_finds(chromium):
+    page = chromium.new_page()
+    open_engine(page)
+    same = {"do": "translate", "text": MY_TEXT}
+    jobs = [same | {"sentence": sentence} for sentence in GIVEN["first"]]
+    for stored, [found, _] in zip(GIVEN["first"].values(), ask(page, *jobs)):
+        for name in "translation", "read", "written":
+            assert stored[name] == found[name]
+        cross, theirs = (x["attentions"][-1] for x in (stored, found))
+        assert cross["path"] == theirs["path"]
+        assert_allclose(cross["weights"], theirs["weights"], atol=1e-4)
+        likely = ([row[0][0] for row in x["chances"]] for x in (stored, found))
+        assert next(likely) == next(likely)
+
+
 def test_roles_are_told_apart_by_colours_and_ribbons_have_them(visit):
     view = visit(PAGE)
     for scheme in SCHEMES:
@@ -119,14 +148,7 @@ def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
     assert sorted(map(list, deeds)) == sorted(verbs)
 
 
-def test_what_the_page_gives_away_is_copied_where_there_is_any(
-    tmp_path, monkeypatch
-):
+def test_the_page_gives_away_what_is_copied():
     ways = (STATIC / "ways.html").read_text("utf8")
     for file in packages.DOWNLOADS:
         assert f'href="../{file.name}" download' in ways
-    there, (*_, model) = tmp_path / "html", packages.DOWNLOADS
-    there.mkdir()
-    monkeypatch.setattr(packages, "DOWNLOADS", (tmp_path / "none.py", model))
-    packages.copy_downloads(there)
-    assert [file.name for file in there.iterdir()] == [model.name]

@@ -241,13 +241,19 @@ def test_ribbons_meet_their_words(browser, page, width):
     assert [gap for gap in all_gaps if abs(gap) > 2] == []
 
 
-def test_play_translates_and_its_lamps_light(browser):
+def test_the_engine_plays_runs_the_file_and_trains(browser):
     browser.open(f"{PLAY}#s=hari+saw+the+hungry+dog.&bug=no_causal_mask")
+    browser.wait_for("[data-part=noticed]", "causality")
     result = "#play [data-part=result]"
     assert browser.run(TEXT, result) == "हरिले भोको कुकुरलाई देख्यो ।"
-    browser.wait_for("[data-part=noticed]", "1 of 13 checks notice")
-    browser.run("() => { location.hash = 's=is+this+your+house%3F'; }")
-    browser.wait_for(result, "के यो तिम्रो घर हो?")
+    for page, start, part, says in (
+        ("workbench", "run", "says", "624 of 624"),
+        ("train", "go", "numbers", "loss"),
+    ):
+        browser.open(f"book/{page}.html")
+        browser.run(f"""() => document.querySelector(
+            "#{page} [data-part={start}]").click()""")
+        browser.wait_for(f"#{page} [data-part={part}]", says)
 
 
 def test_resize_counts_and_the_atlas_compares(browser):

@@ -203,13 +203,6 @@ def at(text: str) -> dict[str, int]:
     return own | {n: int(size) for n, size in pairs}
 
 
-def test_more_heads_of_the_same_channels_change_the_activations_alone():
-    both = [own_of("paper_base"), at("H=16")]
-    before, after = computed(PAGE["paper_base"], both)
-    changed = {what for what in before if before[what] != after[what]}
-    assert changed == {"activations", "shapes"}
-
-
 def work_in(preset: dict, chosen: dict[str, int], path: str) -> int:
     """The operations of a part, once, at some sizes."""
     every = run_sizes(preset["dims"] | chosen)
@@ -226,12 +219,3 @@ def test_attention_and_feed_forward_meet_where_the_page_says():
     assert work(f"{path}self_attn") == work(f"{path}mlp") > 0
     config = MODELS["llama_3_8b"]["config"]
     assert chosen["T"] == 2 * config["max_position_embeddings"]
-
-
-def test_with_one_table_the_papers_model_has_nearly_65_million():
-    chosen = at("V=37000")
-    [said] = computed(PAGE["paper_base"], [chosen])
-    held = said["parameters"]
-    table = chosen["V"] * chosen["H"] * chosen["D"]
-    assert held > 100e6
-    assert abs(held - 2 * table - 65e6) < 2e6

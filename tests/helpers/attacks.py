@@ -14,6 +14,19 @@ check("dealt_out", dealt_out)
 def alibi_bias(*args):
     return None
 """
+
+
+def to_every_pipe(call: str) -> str:
+    """Do something with whatever could lead to the judge."""
+    tries = f"    try:\n        {call}\n    except OSError:\n        pass\n"
+    return f"import json, os\nfor fd in range(3, 64):\n{tries}"
+
+
+FILLS = """
+n = 0
+while True:
+    open(f"PLACE/{n}", "wb").write(bytes(2**23)); n += 1
+"""
 ATTACKS = {
     "exit at once": "import os\nos._exit(0)",
     "crash": "import ctypes\nctypes.string_at(0)",
@@ -26,16 +39,8 @@ while True:
 """,
     "sleep": "import time\ntime.sleep(10**6)",
     "memory, bit by bit": "x = []\nwhile True: x.append(bytearray(2**24))",
-    "files in memory": """
-n = 0
-while True:
-    open(f"/tmp/{n}", "wb").write(bytes(2**23)); n += 1
-""",
-    "shared memory": """
-n = 0
-while True:
-    open(f"/dev/shm/{n}", "wb").write(bytes(2**23)); n += 1
-""",
+    "files in memory": FILLS.replace("PLACE", "/tmp"),
+    "shared memory": FILLS.replace("PLACE", "/dev/shm"),
     "forks": "import os\nwhile True: os.fork()",
     "threads": """
 import threading, time
@@ -82,23 +87,11 @@ for name in ("results.json", "/autograder/results/results.json",
     open(name, "w").write(text)
 """,
     "forged lines": """
-import json, os
 line = {"of": "alibi_bias", "came": [[1.0, "", "", []]] * 99}
-for fd in range(3, 64):
-    try:
-        os.write(fd, (json.dumps(line) + "\\n").encode())
-        os.write(fd, b'{"score": 100}\\n{"of": 3}\\n[[[[[\\n{"ends": true}\\n')
-    except OSError:
-        pass
-""",
-    "a flood": """
-import os
-for fd in range(3, 64):
-    try:
-        while True: os.write(fd, b"x" * 2**20)
-    except OSError:
-        pass
-""",
+more = b'{"score": 100}\\n{"of": 3}\\n[[[[[\\n{"ends": true}\\n'
+"""
+    + to_every_pipe('os.write(fd, json.dumps(line).encode() + b"\\n" + more)'),
+    "a flood": to_every_pipe('while True: os.write(fd, b"x" * 2**20)'),
     "no limits": """
 import resource
 for kind in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
@@ -118,30 +111,13 @@ for name in list(sys.modules):
 alibi_bias = lambda *a: type("A\\nstudent: 30 of 30" * 10**5, (), {})()
 """,
     "a shape without end": "def alibi_bias(*a): return (2,) * 200_000",
-    "a forged beginning": """
-import os
-for fd in range(3, 64):
-    try:
-        os.write(fd, b'{"begins": "' + b"A" * 10**6 + b'"}\\n')
-    except OSError:
-        pass
-""",
+    "a forged beginning": to_every_pipe(
+        """os.write(fd, b'{"begins": "' + b"A" * 10**6 + b'"}\\n')"""
+    ),
     "forged errors": """
-import os
-lines = b"".join(b'{"cell": %d, "error": "xxxxx"}\\n' % n
-                 for n in range(10**5))
-for fd in range(3, 64):
-    try:
-        os.write(fd, lines)
-    except OSError:
-        pass
-""",
-    "garbage": """
-import gc
-for thing in gc.get_objects():
-    if type(thing).__name__ == "Case":
-        object.__setattr__(thing, "args", ())
-""",
+lines = b"".join(b'{"cell": %d, "error": "x"}\\n' % n for n in range(10**5))
+"""
+    + to_every_pipe("os.write(fd, lines)"),
 }
 # More, for the container as well: what each is after, and where that would be.
 ATTACKS |= {
@@ -280,7 +256,6 @@ WITHOUT_PROCESS = {
     "a flood",
     "no more alarms",
     "a module of the same name",
-    "garbage",
     "memory, bit by bit",
     "forks",
     "threads",
@@ -293,11 +268,7 @@ WITHOUT_PROCESS = {
     "orphans that multiply",
 }
 # These take the time of their cell, or look through all files.
-SLOW = {
-    "sleep",
-    "files in memory",
-    "shared memory",
-}
+SLOW = {"sleep", "files in memory", "shared memory"}
 # These are answers; the others stand in cells before one.
 ANSWERS = [x for x in ATTACKS if re.search("(?m)^(def )?alibi_b", ATTACKS[x])]
 ALONE = sorted(SLOW | WITHOUT_PROCESS)

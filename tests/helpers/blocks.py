@@ -50,13 +50,6 @@ class ByHand(Block):
         return (x @ self.wide + self.offset) / 2 @ self.narrow
 
 
-class Transposed(Block):
-    """Between the two, the positions stand first."""
-
-    def feed(self, x):
-        return self.down(self.up(x).transpose(0, 1)).transpose(0, 1)
-
-
 class Branches(Block):
     """A gate that is added, and not multiplied."""
 

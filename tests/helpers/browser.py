@@ -17,7 +17,7 @@ PAGES = sorted(
     file.relative_to(HTML).as_posix()
     for file in HTML.rglob("*.html")
     if "_static" not in file.parts
-    if file.name not in ("genindex.html", "index.html")
+    if file.name not in ("genindex.html", "index.html", "my_transformer.html")
 )
 SCHEMES = ["light", "dark"]
 # Pixels wide; the smallest is a desk at 400 %.

@@ -60,13 +60,6 @@ class OpenAfterwards(Cached):
         return super().seen(t, s) | torch.tensor(s > t)
 
 
-class ByCorner(Cached):
-    """The mask of a piece begins at its corner, but for one word alone."""
-
-    def seen(self, t, s):
-        return super().seen(t, s) if t == 1 else torch.ones(t, s).tril() > 0
-
-
 class Keeps(Cached):
     """It goes on from what it has read last."""
 

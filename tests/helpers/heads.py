@@ -60,14 +60,8 @@ class OneOfTwo(Own):
 
 
 HEADS, MOST = 4, 8
-
-
 APART = torch.arange(MOST)[:, None] - torch.arange(MOST)
-
-
 SLOPES = 2.0 ** -torch.arange(1, 1 + HEADS)[:, None, None]
-
-
 SEEN = APART >= 0
 
 

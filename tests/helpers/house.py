@@ -7,4 +7,3 @@ MODEL = MODULE / "model"
 OTHER_PARTS = MODULE / "parts"
 # What a reader of the model reads: five files have it whole.
 SITTING = "config", "masks", "layers", "attention", "models"
-SMALL = "checks", "grouped", "choices"

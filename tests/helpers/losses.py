@@ -85,19 +85,6 @@ class Inside(nn.Module):
         return loss if self.kind == "alone" else (logits, loss)
 
 
-class Tied(nn.Module):
-    """A model that gives its loss alone, and has no layer for the logits."""
-
-    def __init__(self):
-        super().__init__()
-        self.words = nn.Embedding(V, 16)
-        self.layer = nn.GRU(16, 16, batch_first=True)
-
-    def forward(self, ids):
-        x, _ = self.layer(self.words(ids))
-        return costs((x @ self.words.weight.T)[:, :-1], ids[:, 1:])
-
-
 class PositionsFirst(nn.Module):
     """(B, T) -> (T, B, V)"""
 
@@ -131,12 +118,13 @@ RIGHT = {
     "nll_loss": (log_probabilities, negative_log),
     "flat": (lambda: Inside("flat"), lambda m, x: m(x[:, :-1], x[:, 1:])[1]),
     "alone": (lambda: Inside("alone"), lambda m, x: m(x[:, :-1], x[:, 1:])),
-    "tied": (Tied, lambda m, x: m(x)),
     "positions first": (
         PositionsFirst,
         lambda m, x: costs(m(x)[:-1], x.T[1:]),
     ),
-} | {loss.__name__: (GPT, loss) for loss in (row_by_row, prompted)}
+    "row by row": (GPT, row_by_row),
+    "prompted": (GPT, prompted),
+}
 
 
 def upside_down(model, x):

@@ -1,52 +1,54 @@
-"""The translator on its page: its modules and numbers, and its panels."""
+"""The page to play on: what it is given, and how to go about it."""
 
 import json
+import re
 
 import weights
-from playwright.sync_api import Locator, Page
-
-from explorer.scripts import FOLDER
-from tformer_lite import Batch, lay_out, trained_translator, translations
+from playwright.sync_api import Locator, Page, expect
 
 PLAY, OWN = "book/play.html", "the hungry dog saw hari."
 GIVEN = json.loads(weights.WEIGHTS_FILE.read_text("utf8"))
-NAMES = "tensor parameters parts model bugs translate sums steps"
-MODULES = [FOLDER / f"{name}.mjs" for name in NAMES.split()]
-MADE = """(given, changed) => new Translator(
-  parameters(given.shapes, given.numbers), given, changed)"""
-
-# A worker that finds nothing out about a planted bug, at once: the real one
-# would take most of the time of a test that does not ask for it.
-IDLE = """window.Worker = class {
-    postMessage(bug) {
-        const none = { bug, lamps: {}, changed: 0, done: 600, all: true };
-        setTimeout(() => this.onmessage({ data: none }));
-    }
-};"""
-
-
-def first_rows(part: str, count: int) -> Batch:
-    """The first English sentences of a part, each with a translation."""
-    pairs = [(text, many[0]) for text, many in translations(part).items()]
-    return lay_out(pairs[:count], *trained_translator().tokenizers)
+BUGS = {bug["name"]: bug for bug in GIVEN["bugs"]}
+QUIET = [name for name, bug in BUGS.items() if "still_right" in bug]
+SETTLED = "() => !document.querySelector('#play.waiting, #play [aria-busy]')"
 
 
 def part(page: Page, name: str) -> Locator:
-    """A part of the panels in which one types and plants bugs."""
-    return page.locator(f':is(#play, #bugs) [data-part="{name}"]')
+    return page.locator(f'#play [data-part="{name}"]')
 
 
-def inside(page: Page, name: str) -> Locator:
-    """A part of the panel that shows all steps."""
-    return page.locator(f'#inside [data-part="{name}"]')
+def settle(page: Page) -> None:
+    """Wait until nothing is computed any more."""
+    page.wait_for_function(SETTLED)
 
 
 def go(page: Page, state: str) -> None:
     """Follow a link to a state of the page, in the same tab."""
-    page.evaluate(
-        """async state => {
-            location.hash = state;
-            await new Promise(followed => setTimeout(followed));
-        }""",
-        state,
-    )
+    follow = """async state => { location.hash = state;
+        await new Promise(followed => setTimeout(followed)); }"""
+    page.evaluate(follow, state)
+    settle(page)
+
+
+def on_wall(page: Page, bug: str) -> Locator:
+    name = re.compile(f"^{bug.replace('_', ' ')} ")
+    return part(page, "wall").get_by_role("button", name=name)
+
+
+def press(page: Page, bug: str) -> None:
+    """Plant a bug, or guess that it is hidden, by the keyboard."""
+    on_wall(page, bug).press("Enter")
+    settle(page)
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_label("English sentence").fill(text)
+    page.wait_for_timeout(250)  # the page waits for another key
+    settle(page)
+
+
+def says(page: Page, **texts: str) -> None:
+    """Expect that parts have texts, or are hidden or empty where it is ""."""
+    for name, text in texts.items():
+        said = expect(part(page, name))
+        said.to_contain_text(text) if text else said.not_to_be_visible()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from tests.helpers.weights import renamed
-from tformer_lite import Block, Config, CrossBlock, EncoderDecoder, Stack
+from tformer_lite import Config, Stack
 
 ACTIVATIONS = {
     "relu": torch.relu,
@@ -82,8 +82,8 @@ def encoder(config: Config, **options) -> nn.TransformerEncoder:
 
 
 def pytorch_layer(mine: nn.Module, config: Config) -> nn.Module:
-    """PyTorch's layer or model for one of ours; nn.Transformer loses its own
-    final norm where ours has none."""
+    """PyTorch's encoder for a stack, and nn.Transformer for a model: it loses
+    its own final norm where ours has none."""
     sizes = config.d_model, config.n_heads
     options = {
         "dim_feedforward": config.d_ff,
@@ -92,26 +92,18 @@ def pytorch_layer(mine: nn.Module, config: Config) -> nn.Module:
         "norm_first": config.residual == "pre",
         "batch_first": True,
     }
-    match mine:
-        case Block():
-            return nn.TransformerEncoderLayer(*sizes, **options)
-        case CrossBlock():
-            return nn.TransformerDecoderLayer(*sizes, **options)
-        case Stack():
-            return encoder(config, **options)
-        case EncoderDecoder():
-            own = {"custom_encoder": encoder(config, **options)}
-            own |= {"num_decoder_layers": config.n_layers}
-            theirs = nn.Transformer(*sizes, **own, **options)
-            if not config.final_norm:
-                theirs.decoder.norm = None
-            return theirs
-    rest = config.dropout, config.bias
-    return nn.MultiheadAttention(*sizes, *rest, batch_first=True)
+    if isinstance(mine, Stack):
+        return encoder(config, **options)
+    own = {"custom_encoder": encoder(config, **options)}
+    own |= {"num_decoder_layers": config.n_layers}
+    theirs = nn.Transformer(*sizes, **own, **options)
+    if not config.final_norm:
+        theirs.decoder.norm = None
+    return theirs
 
 
 def counterpart(mine: nn.Module, config: Config) -> nn.Module:
-    """PyTorch's layer or model for one of ours, with copies of its weights.
+    """PyTorch's model for one of ours, with copies of its weights.
 
     In training mode, so that none takes a shortcut. Where ours has no bias,
     PyTorch's is 0; any other weight must be ours.

@@ -75,11 +75,8 @@ class OfValues(Attention):
 class Block(nn.Module):
     def __init__(self, attention, c=16):
         super().__init__()
-        self.attention, self.one, self.two = (
-            attention,
-            nn.RMSNorm(c),
-            nn.RMSNorm(c),
-        )
+        self.attention = attention
+        self.one, self.two = nn.RMSNorm(c), nn.RMSNorm(c)
         self.gate, self.up = nn.Linear(c, 24), nn.Linear(c, 24)
         self.down = nn.Linear(24, c)
 

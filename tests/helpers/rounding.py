@@ -4,7 +4,7 @@ where they are cast to another one."""
 import torch
 from torch import nn
 
-from tests.helpers.strangers import GPT, Attention, Block
+from tests.helpers.strangers import GPT, Attention
 
 
 class Drowned(Attention):
@@ -70,24 +70,6 @@ class SingleOnly(GPT):
         if self.head.weight.dtype != torch.float32:
             raise TypeError("float32 is wanted")
         return super().forward(ids)
-
-
-class NormBeside(nn.LayerNorm):
-    """A norm that is called with something else, too."""
-
-    def forward(self, x, other):
-        return super().forward(x) + 0 * other
-
-
-class Faint(Block):
-    """A norm of rows that hardly vary."""
-
-    def __init__(self):
-        super().__init__()
-        self.beside = NormBeside(16)
-
-    def feed(self, x):
-        return super().feed(self.beside(1 + 1e-4 * x, x))
 
 
 class Bridge(GPT):

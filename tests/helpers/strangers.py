@@ -102,23 +102,15 @@ class MixedAfter(Talking):
         return super().cap(scores.softmax(-1))
 
 
-class OnePlus(nn.Module):
-    """RMSNorm whose gain is 1 + w."""
+class GemmaNorm(nn.Module):
+    """RMSNorm whose gain is 1 + w, and has moved since."""
 
     def __init__(self, c):
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(c))
+        self.weight = nn.Parameter(torch.rand(c) - 0.5)
 
     def forward(self, x):
         return rms_norm(x, x.shape[-1:], eps=1e-6) * (1 + self.weight)
-
-
-class GemmaNorm(OnePlus):
-    """Its gains have moved since."""
-
-    def __init__(self, c):
-        super().__init__(c)
-        nn.init.uniform_(self.weight, -0.5, 0.5)
 
 
 class Block(nn.Module):
@@ -128,11 +120,8 @@ class Block(nn.Module):
         super().__init__()
         self.attention = attention()
         self.norms = nn.ModuleList(norm(16) for _ in range(2))
-        self.up, self.down, self.after = (
-            nn.Linear(16, 32),
-            nn.Linear(32, 16),
-            after,
-        )
+        self.up, self.down = nn.Linear(16, 32), nn.Linear(32, 16)
+        self.after = after
 
     def feed(self, x):
         return self.down(gelu(self.up(x)))

@@ -3,9 +3,6 @@
 The tokenizer and the states have witnesses in the transformers library.
 """
 
-import os
-import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -16,7 +13,6 @@ from tokenizers import BertWordPieceTokenizer
 from torch.testing import assert_close
 from transformers import BertConfig, BertModel, BertTokenizer
 
-from tests.helpers.project import ROOT
 from tformer_lite import (
     BertEmbedding,
     EncoderDecoder,
@@ -97,32 +93,6 @@ def test_what_bert_cannot_take_is_named(folder):
         embedding(torch.tensor([[2, V]]))
     with pytest.raises(ValueError, match="513 positions .* max_len=512"):
         embedding(torch.full((1, 513), 5))
-
-
-HUB = f"""
-from tformer_lite import BertEmbedding, WordPieceTokenizer
-ids = WordPieceTokenizer().encode(["{SENTENCE}"])
-print(tuple(ids.shape), tuple(BertEmbedding({V}, 12)(ids).shape))
-"""
-
-
-@pytest.mark.full
-def test_a_hub_name_is_read_from_what_was_fetched_before(folder, tmp_path):
-    """The hub's own store, filled by hand: there is no network here."""
-    store = tmp_path / "hub" / f"models--{BERT_NAME}"
-    snapshot = store / "snapshots" / ("0" * 40)
-    shutil.copytree(folder, snapshot)
-    shutil.copy(folder / "whole" / "tokenizer.json", snapshot)
-    (store / "refs").mkdir()
-    (store / "refs" / "main").write_text("0" * 40)
-    done = subprocess.run(
-        [sys.executable, "-c", HUB],
-        cwd=ROOT,
-        env=os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "(1, 8) (1, 8, 12)\n", done.stderr
 
 
 @pytest.mark.parametrize(

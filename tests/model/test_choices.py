@@ -32,12 +32,6 @@ FIELDS = dataclasses.fields(Config)
 every_kind = pytest.mark.parametrize("kind", [EncoderDecoder, DecoderOnly])
 
 
-def test_every_choice_has_known_names():
-    fields = {f.name for f in FIELDS if "Callable" in str(f.type)}
-    assert fields - {"mask"} == {*PARTS}
-    assert len(PARTS) == 9
-
-
 @pytest.mark.parametrize("field", [*PARTS, "residual"])
 def test_an_unknown_choice_lists_the_known(field):
     names = ", ".join((PARTS | {"residual": BLOCKS})[field])
@@ -58,13 +52,6 @@ def test_every_known_name_is_used(field):
         assert part in parts, name
 
 
-def test_a_config_is_frozen_and_named():
-    with pytest.raises(dataclasses.FrozenInstanceError, match="d_model"):
-        CONFIG.d_model = 24
-    with pytest.raises(TypeError, match="positional"):
-        Config(11, 8)
-
-
 SIZES = [f.name for f in FIELDS if f.type in (int, int | None)]
 SIZES.remove("pad")
 
@@ -82,12 +69,10 @@ def modules_of(model: nn.Module, part: type) -> int:
     return sum(type(module) is part for module in model.modules())
 
 
-class MyNorm(LayerNorm):
-    """Normalise as usual."""
+class MyNorm(LayerNorm): ...
 
 
-class MyAttention(MultiHeadAttention):
-    """Attend as usual."""
+class MyAttention(MultiHeadAttention): ...
 
 
 class MyBlock(Block):
@@ -106,12 +91,11 @@ class MyCrossBlock(CrossBlock):
 
 NORM = {"norm": MyNorm, "residual": "pre"}
 BOTH = {"attention": MyAttention}
-PAIR = {"residual": (MyBlock, MyCrossBlock), "norm": MyNorm}
+PAIR = {"residual": (MyBlock, MyCrossBlock)}
 # A choice, a part, and how many of it a translator and a writer have. Norms:
 # two in an encoder's block, three in a decoder's; one after each stack.
 OWN = [
     (NORM, MyNorm, 2 * (2 + 3) + 2, 2 * 2 + 1),
-    (NORM | {"residual": "post"}, MyNorm, 2 * (2 + 3) + 2, 2 * 2 + 1),
     (NORM | {"final_norm": False}, MyNorm, 2 * (2 + 3), 2 * 2),
     (NORM, nn.LayerNorm, 0, 0),
     (BOTH, MyAttention, 2 + 2 * 2, 2),
@@ -119,7 +103,6 @@ OWN = [
     ({"cross_attention": MyAttention}, MyAttention, 2, 0),
     (PAIR, MyBlock, 2, 2),
     (PAIR, MyCrossBlock, 2, 0),
-    (PAIR, MyNorm, 2 * (2 + 3) + 2, 2 * 2 + 1),
 ]
 
 
@@ -156,12 +139,10 @@ def test_a_mask_of_ones_own_rules_the_decoder(kind):
     assert (changed != 0).all()
 
 
-class MyEmbedding(TokenEmbedding):
-    """Embed as usual."""
+class MyEmbedding(TokenEmbedding): ...
 
 
-class MyPositions(SinusoidalPositions):
-    """Count as usual."""
+class MyPositions(SinusoidalPositions): ...
 
 
 def test_embedding_and_positions_of_ones_own_serve_both_sides_or_one():

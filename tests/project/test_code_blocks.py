@@ -150,7 +150,6 @@ class CausalSelfAttention(nn.Module):
         c = config.n_embd
         self.c_attn = nn.Linear(c, 3 * c, bias=config.bias)
         self.c_proj = nn.Linear(c, c, bias=config.bias)
-        self.attn_dropout = nn.Dropout(config.dropout)
         self.resid_dropout = nn.Dropout(config.dropout)
         self.heads = config.n_head
 
@@ -225,15 +224,6 @@ class GPT(nn.Module):
             return self.lm_head(x[:, [-1], :]), None
         logits = self.lm_head(x)
         return logits, cross_entropy(logits.flatten(0, 1), targets.view(-1))
-
-    @torch.no_grad()
-    def generate(self, idx: Tensor, max_new_tokens: int) -> Tensor:
-        """Draw words one by one; nanoGPT's takes more choices."""
-        for _ in range(max_new_tokens):
-            logits = self(idx[:, -len(self.transformer["wpe"].weight) :])[0]
-            drawn = torch.multinomial(logits[:, -1].softmax(-1), 1)
-            idx = torch.cat((idx, drawn), dim=1)
-        return idx
 
 
 def start(module: nn.Module) -> None:

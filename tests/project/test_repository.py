@@ -15,7 +15,6 @@ import notebooks
 import pytest
 import yaml
 from repository import addresses
-from repository import project_files as files_of_git
 
 from tests.helpers.project import ROOT, copy_project, project_files, run
 
@@ -184,13 +183,10 @@ def test_a_new_address_leaves_no_trace_of_the_old_one(copy):
     "places",
     [
         ["http://github.com/owner/name"],
-        ["https://github.com/owner/name.git"],
         ["https://github.com/owner/name\n"],
         [NEW, ""],
-        [NEW, "books.example.org"],
         [NEW, f"{SITE}/"],
         ["v2.0.1"],
-        ["2.0"],
     ],
 )
 def test_what_is_no_place_is_refused_in_one_sentence(places, copy):
@@ -199,11 +195,6 @@ def test_what_is_no_place_is_refused_in_one_sentence(places, copy):
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"{places[-1]!r} is no place: write a r")
     assert refused.stderr.count("\n") == 1
-
-
-def test_outside_a_repository_it_says_what_to_do(tmp_path):
-    with pytest.raises(SystemExit, match="run `git init` here first"):
-        files_of_git(tmp_path)
 
 
 def test_a_release_pins_everything_and_main_takes_it_back(copy):

@@ -12,7 +12,7 @@ from architecture import imported_names
 from packages import PACKAGES
 
 import tformer_lite
-from tests.helpers.house import MODEL, MODULE, SITTING, SMALL
+from tests.helpers.house import MODEL, MODULE, SITTING
 from tests.helpers.project import ROOT, project_files, run
 
 # A package, and a room, stands above all that it imports: floors from the
@@ -56,7 +56,6 @@ FLOORS = {
         {"__init__"},
     ),
 }
-PYTHON = [sys.executable, "-m"]
 FILES = sorted(
     file
     for package, above in PACKAGES.items()
@@ -117,23 +116,15 @@ def test_imports_point_down(file):
 TRACING = ROOT / "shapewatch" / "tracing"
 
 
-def test_imports_up_or_sideways_are_found_and_those_down_are_fine():
-    page, cases = MODULE / "drawing" / "page.py", ROOT / "classroom/cases.py"
+def test_imports_up_or_sideways_are_found():
     for file, source in (
         (TRACING / "tracer.py", "from tformer_lite.model.masks import Tensor"),
-        (TRACING / "tracer.py", "from shapewatch import properties"),
         (TRACING / "record" / "run.py", "import shapewatch.tracing.tables"),
         (MODULE / "text" / "pieces.py", "from tformer_lite.parts import bert"),
-        (page, "from pictures.dots import dots"),
-        (cases, "from pictures.dots import dots"),
+        (ROOT / "classroom/cases.py", "from pictures.dots import dots"),
     ):
         assert upward(file, source)
         assert not upward(file, "import torch, tests")
-    source = "from tformer_lite.model.layers import LayerNorm"
-    assert not upward(page, source)
-    assert not upward(cases, source)
-    source = "from shapewatch.tracing import trace"
-    assert not upward(ROOT / "shapewatch" / "properties" / "losses.py", source)
 
 
 @pytest.mark.slow
@@ -190,26 +181,10 @@ def test_functions_classes_and_files_are_small():
             assert len(lines) <= 700, f"{file}: two ideas?"
 
 
-def code_lines(source: str) -> int:
-    """The lines of a file that are neither blank, comment nor docstring."""
-    tree = ast.parse(source)
-    left_out = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            left_out |= set(range(node.lineno, node.end_lineno + 1))
-    return sum(
-        bool(line.strip()) and not line.strip().startswith("#")
-        for i, line in enumerate(source.splitlines(), 1)
-        if i not in left_out
-    )
-
-
 def test_the_model_can_be_read_in_one_sitting():
     files = [MODEL / f"{name}.py" for name in SITTING] + [MODULE / "hooks.py"]
     texts = [file.read_text("utf8") for file in files]
     assert sum(len(text.splitlines()) for text in texts) <= 800
-    texts += [(MODEL / f"{name}.py").read_text("utf8") for name in SMALL]
-    assert sum(map(code_lines, texts)) < 770
     assert median(lengths(ast.FunctionDef, files)) <= 5
 
 
@@ -232,5 +207,5 @@ def test_public_names_are_listed_documented_and_no_modules_name():
 )
 def test_linters_have_nothing_to_say(command):
     """`make lint` says what, and `make format` lays code out."""
-    said = run(ROOT, *PYTHON, *command.split())
+    said = run(ROOT, sys.executable, "-m", *command.split())
     assert said.returncode == 0, said.stdout

@@ -114,22 +114,9 @@ def check_sizes(program: Callable, model: nn.Module, atol: float) -> None:
         assert_close(program(*inputs), model(*inputs), rtol=0, atol=atol)
 
 
-PROGRAMS = [
-    pytest.param(
-        kind,
-        Config(**SIZES | own),
-        id=f"{kind.__name__}, {name}",
-        marks=pytest.mark.slow
-        if (kind, name) == (EncoderDecoder, "paper")
-        else pytest.mark.full,
-    )
-    for kind in (EncoderDecoder, DecoderOnly)
-    for name, own in CHOICES.items()
-]
-every_program = pytest.mark.parametrize(("kind", "config"), PROGRAMS)
-
-
-@every_program
+@pytest.mark.full
+@kinds
+@of(CHOICES)
 def test_an_exported_program_gives_the_same_at_every_size(kind, config):
     model = build(kind, config)
     program = exported(model).module()
@@ -137,7 +124,9 @@ def test_an_exported_program_gives_the_same_at_every_size(kind, config):
     check_sizes(program, model, 1e-12)
 
 
-@every_program
+@pytest.mark.full
+@kinds
+@of(CHOICES)
 def test_onnx_gives_the_same_at_every_size(kind, config, tmp_path):
     library("onnxscript")
     runtime = library("onnxruntime")
@@ -158,7 +147,6 @@ def test_onnx_gives_the_same_at_every_size(kind, config, tmp_path):
     ("kind", "name"),
     [
         (EncoderDecoder, "paper"),
-        (DecoderOnly, "paper"),
         (DecoderOnly, "llama"),
         (DecoderOnly, "experts"),
     ],
@@ -351,34 +339,17 @@ def test_a_model_that_went_through_a_tool_gives_the_same(
     assert tool(model, tmp_path)(*inputs).equal(logits)
 
 
-def torchaos(model: nn.Module) -> nn.Module:
-    torchao = library("torchao.quantization")
-    torchao.quantize_(model, torchao.Int8WeightOnlyConfig())
-    return model
-
-
-def pytorchs_older(model: nn.Module) -> nn.Module:
-    """It replaces layers of the plain class."""
-    if not hasattr(torch.ao, "quantization"):
-        pytest.skip("this PyTorch has torchao in its place")
-    for part in model.modules():
-        if isinstance(part, nn.Linear):
-            part.__class__ = nn.Linear
-    old = torch.ao.quantization.quantize_dynamic
-    return old(model, {nn.Linear}, dtype=torch.qint8)
-
-
 @pytest.mark.full
 @kinds
 @of(ALL)
-@pytest.mark.parametrize("quantised", [torchaos, pytorchs_older])
-def test_every_linear_layer_is_quantised(quantised, kind, config):
+def test_every_linear_layer_is_quantised(kind, config):
     """And gives nearly the same; rounded, a score can choose another
     expert."""
+    torchao = library("torchao.quantization")
     model, inputs = build(kind, config).float(), batch(kind, 3, 5, 6)
     logits = model(*inputs)
-    other = quantised(model)
-    off = (other(*inputs) - logits).norm() / logits.norm()
+    torchao.quantize_(model, torchao.Int8WeightOnlyConfig())
+    off = (model(*inputs) - logits).norm() / logits.norm()
     assert off < 0.05 or config.feed_forward == "mixture"
-    layers = [x for x in other.modules() if isinstance(x, nn.Linear)]
+    layers = [x for x in model.modules() if isinstance(x, nn.Linear)]
     assert all(type(x.weight).__name__ == "Int8Tensor" for x in layers)

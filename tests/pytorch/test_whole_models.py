@@ -1,4 +1,5 @@
-"""Whole models against nn.Transformer, with the same weights."""
+"""Models, and with them all blocks and attentions, against nn.Transformer with
+the same weights. test_attention.py and test_parts.py look at smaller parts."""
 
 from dataclasses import replace
 
@@ -26,7 +27,6 @@ from tests.helpers.pytorch_weights import (
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
-    bert_window,
     building_blocks,
     causal_mask,
     char_lm,
@@ -91,7 +91,7 @@ def test_a_model_is_nn_transformer_between_embeddings_and_head(
 
 @pytest.mark.slow
 @padded
-@pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
+@pytest.mark.parametrize("name", CONFIGS)
 def test_the_stacks_send_back_what_nn_transformer_does(name, src, tgt):
     mine, theirs = pair(name, torch.float64)
     options = {"dtype": torch.float64, "requires_grad": True}
@@ -103,27 +103,25 @@ def test_the_stacks_send_back_what_nn_transformer_does(name, src, tgt):
     agree_in_values(*outputs)
     for one in zip(*[sent_back(out, vectors) for out in outputs]):
         agree_in_values(*one)
-    sent = as_pytorch(mine, gradients)
-    for weight, other in theirs.named_parameters():
-        assert sent[weight].isfinite().all()
-        if tgt is TGT or other.grad.isfinite().all():
-            agree_in_values(sent[weight], other.grad)
+    weights = dict(theirs.named_parameters())
+    for name, sent in as_pytorch(mine, gradients).items():
+        other = weights[name].grad
+        assert sent.isfinite().all()
+        if tgt is TGT or other.isfinite().all():
+            agree_in_values(sent, other)
 
 
-@pytest.mark.slow
-@in_both_precisions
-def test_a_sliding_window_is_nn_transformer_under_a_band(dtype):
-    config = replace(
-        bert_window, src_embedding="scaled", **SMALL | {"max_len": 512}
-    )
-    mine = stirred(EncoderDecoder(config)).to(dtype)
-    theirs = counterpart(mine, config)
-    src, tgt = torch.randint(2, 10, (2, 2, 9))
-    ones = torch.ones(9, 9, dtype=torch.bool)
-    band = ones.triu(1) | ones.tril(-4)
-    x, y = mine.src_embedding(src), mine.tgt_embedding(tgt)
-    logits = mine.head(theirs(x, y, tgt_mask=band))
-    agree_in_values(mine(src, tgt), logits)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_dropout_strikes_where_pytorchs_does(name):
+    mine = EncoderDecoder(replace(CONFIGS[name], dropout=0.3)).double()
+    theirs = counterpart(mine, mine.config)
+    x, y = torch.randn(2, 1, T, 12, dtype=torch.float64)
+    outputs = []
+    for model in mine, theirs:
+        torch.manual_seed(1)
+        outputs.append(model.decoder(y, model.encoder(x)))
+    agree_in_values(*outputs)
+    assert not mine.eval().decoder(y, mine.encoder(x)).equal(outputs[0])
 
 
 @pytest.mark.slow

@@ -97,10 +97,10 @@ def test_source_002s_keys_are_there_with_its_values(path):
     saved = Checkpoint(model, (tokenizer,), 32, [2.5, 2.0], [2.25, 2.125])
     save_checkpoint(saved, path)
     packed = torch.load(path, weights_only=True)
-    weights, characters = packed.pop("model_state_dict"), sorted(set(TEXT))
+    characters = sorted(set(TEXT))
     sizes = {"d_model": 12, "num_heads": 3, "num_layers": 2, "d_ff": 24}
     sizes |= {"max_seq_len": 64, "dropout": 0.1, "block_size": 32}
-    assert dict(list(packed.items())[:6]) == {
+    wanted = {
         "vocab_size": len(characters),
         "stoi": {c: i for i, c in enumerate(characters)},
         "itos": dict(enumerate(characters)),
@@ -108,23 +108,18 @@ def test_source_002s_keys_are_there_with_its_values(path):
         "train_losses": [2.5, 2.0],
         "val_losses": [2.25, 2.125],
     }
+    assert packed | wanted == packed
     for name, value in model.state_dict().items():
-        assert weights[name].equal(value)
+        assert packed["model_state_dict"][name].equal(value)
 
 
-class MyWriter(DecoderOnly):
-    pass
+class MyWriter(DecoderOnly): ...
 
 
-class MyWords(WordTokenizer):
-    pass
+class MyWords(WordTokenizer): ...
 
 
-class Louder(nn.Linear):
-    """A layer of the reader's own."""
-
-    def forward(self, x):
-        return 2 * super().forward(x)
+class Louder(nn.Linear): ...
 
 
 def with_head(head: nn.Module) -> DecoderOnly:
@@ -146,7 +141,6 @@ OWN = [
     ),
     (lambda: Checkpoint(writer(), (MyWords({}),)), "MyWords is of your own"),
     (lambda: Checkpoint(with_head(Louder(12, 11, bias=False))), UNLIKE),
-    (lambda: Checkpoint(with_head(nn.Linear(12, 10, bias=False))), UNLIKE),
 ]
 
 
@@ -193,23 +187,9 @@ def test_a_failure_while_writing_leaves_the_former_file(
     assert os.listdir(path.parent) == ["model.pt"]
 
 
-def test_what_is_no_file_is_left_as_it_is(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("/dev/null")
-    for name in ("pipe", "link", "/dev/full", "."):
-        path = tmp_path / name
-        with pytest.raises(OSError, match=f"{name} is no file"):
-            save_checkpoint(Checkpoint(writer()), path)
-        assert not path.is_file()
-    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
-
-
-def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
-    path, link = tmp_path / "new" / "model.pt", tmp_path / "link.pt"
-    link.symlink_to(path)
-    save_checkpoint(Checkpoint(writer()), link)
-    assert link.is_symlink()
-    assert load_checkpoint(path).model.config == writer().config
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(OSError, match="is no file: a checkpoint needs one"):
+        save_checkpoint(Checkpoint(writer()), tmp_path)
 
 
 # --- Files that are no checkpoint: one clear error, and nothing is run ----
@@ -241,14 +221,11 @@ CODE = "holds code, tformer_lite.model.models.DecoderOnly"
 FILES = {
     "nothing": (b"", UNREADABLE),
     "text": ("नमस्ते\n".encode() * 99, UNREADABLE),
-    "bytes": (bytes(range(256)) * 9, UNREADABLE),
-    "Python": (Path(__file__).read_bytes(), UNREADABLE),
     "state_dict": (writer().state_dict(), FOREIGN),
     "source 002": (
         {"model_state_dict": {}, "vocab_size": 3, "stoi": {}},
         FOREIGN,
     ),
-    "older": ({"format": FORMAT - 1}, FOREIGN),
     "newer": ({"format": FORMAT + 1}, FOREIGN),
     "a whole model": (writer(), CODE),
 }
@@ -267,7 +244,6 @@ def test_a_file_that_is_no_checkpoint_is_refused(path, content, said):
         ("model", "Block"),
         ("model_config", {"vocab_size": 11, "max_len": 8, "colour": 3}),
         ("model_state_dict", {"head.weight": torch.zeros(11, 12)}),
-        ("model_state_dict", [3]),
         ("tokenizers", [("Words", {})]),
     ],
 )

@@ -202,7 +202,6 @@ def with_gradient(value):
         (lambda x: x * math.nan, "the loss of step 5 is nan"),
         (lambda x: x.abs() * -math.inf, "the loss of step 5 is (nan|inf)"),
         (with_gradient(math.nan), "norm of the gradients of step 5 is nan"),
-        (with_gradient(math.inf), "gradients of step 5 is (nan|inf)"),
     ],
 )
 @pytest.mark.parametrize("clip", [1.0, math.inf])

@@ -68,26 +68,15 @@ def test_a_rate_is_finite_never_negative_and_never_above_lr(name, warmup):
     assert all(rate > 0 for rate in rates(recipe))
 
 
-SCHEDULE = "schedule={!r} .* constant, cosine, noam, wsd, or give a"
+COUNTS = "steps", "batch_size", "every", "patience"
 NUMBERS = "lr", "warmup", "weight_decay", "smoothing", "clip"
 REFUSED = [
-    *(
-        ("schedule", name, SCHEDULE.format(name))
-        for name in ("linear", "Cosine", "", None)
-    ),
-    *(
-        (name, 0, f"{name}=0: every count is 1 or")
-        for name in ("steps", "batch_size", "every", "patience")
-    ),
-    *(
-        (name, value, f"{name}={value}: it is 0 or more")
-        for name in NUMBERS
-        for value in (-1, math.nan)
-    ),
-    *(
-        ("betas", betas, "each is 0 or more, and below 1")
-        for betas in ((0.9, 1.0), (-0.1, 0.9), (math.nan, 0))
-    ),
+    ("schedule", "linear", "'linear' .* constant, cosine, noam, wsd, or give"),
+    *((name, 0, f"{name}=0: every count is 1 or") for name in COUNTS),
+    *((name, -1, f"{name}=-1: it is 0 or more") for name in NUMBERS),
+    ("lr", math.nan, "lr=nan: it is 0 or more"),
+    ("betas", (0.9, 1.0), "each is 0 or more, and below 1"),
+    ("betas", (math.nan, 0), "each is 0 or more, and below 1"),
 ]
 
 

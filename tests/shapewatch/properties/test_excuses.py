@@ -64,7 +64,6 @@ OPTIONAL = "unusual", ".*where another input is given", IDS
 CASES = {
     "kinds": (Kinds, *OPTIONAL),
     "a memory": (Asks, *OPTIONAL),
-    "wrapped kinds": (lambda: Wrapped(Kinds()), *OPTIONAL),
     "a wrapped memory": (lambda: Wrapped(Asks()), *OPTIONAL),
     "forgets": (Forgets, "broken", ".*such as blocks.0.told.weight", IDS),
     "pooled": (Pooled, "unusual", "2 of .*Only some positions", PICTURE),

@@ -4,29 +4,14 @@ from itertools import count
 
 import pytest
 import torch
-from torch import nn
 
-from shapewatch.properties import repeatable, reporting
+from shapewatch.properties import reporting
 from shapewatch.properties.numbers import LOUD, loud
 from shapewatch.properties.reporting import report
 from shapewatch.properties.subject import Subject
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.state import MANY_NUMBERS
 from tests.helpers.awkward import AWKWARD, V, closed
 from tests.helpers.witness import differences, witnessed
-
-
-class Writes(nn.Module):
-    """Writes into its large table, which PyTorch does not count."""
-
-    def __init__(self, places):
-        super().__init__()
-        self.table, self.places = nn.Embedding(MANY_NUMBERS, 4), places
-
-    def forward(self, ids):
-        self.table.weight.data.view(-1)[self.places] += 1
-        return self.table(ids)
-
 
 IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
 
@@ -75,17 +60,6 @@ def test_a_report_changes_nothing_that_a_function_keeps():
     report(run, IDS)
     assert differences(before, witnessed(model)) == []
     assert (kept, times()) == ([], 0)
-
-
-@pytest.mark.slow
-def test_what_a_model_writes_without_being_counted_is_put_back():
-    """A run later where it is everywhere, in the end where it is hidden."""
-    for places in (slice(None), slice(1, 2)):
-        model = Writes(places)
-        before = model.table.weight.clone()
-        for ask in (repeatable, report):
-            ask(model, IDS)
-            assert model.table.weight.equal(before)
 
 
 @pytest.mark.parametrize("name", ["shared", "tied", "one memory"])

@@ -12,14 +12,12 @@ from shapewatch.properties import (
     norm_statistics,
     order_sensitivity,
     past,
-    relative_positions,
     score_scale,
     source_coverage,
     weight_rows,
 )
 from shapewatch.properties.attention_parts import AttentionParts, Operand
 from shapewatch.properties.provenance import joined_in_order, split_in_order
-from tests.helpers import rotating
 from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
 from tests.helpers.strangers import GPT, IDS, Attention
 from tformer_lite import (
@@ -37,6 +35,7 @@ from tformer_lite import (
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 HEADS = split_heads(ROWS, 3)
+PAIR = running_example()[:2]
 
 
 @pytest.mark.parametrize(
@@ -44,16 +43,12 @@ HEADS = split_heads(ROWS, 3)
     [
         (HEADS, True),
         (2 * HEADS, True),  # as the factor says
-        (HEADS.flatten(0, 1), True),
         (ROWS.unflatten(-1, (4, 3)).permute(0, 3, 1, 2), True),
         (ROWS.view(2, 3, 6, 4), False),  # several positions, out of order
         (torch.cat((HEADS[..., :5, :2], HEADS[..., 1:, 2:]), -1), False),
         (HEADS.flip(-2), False),  # positions from the last to the first
-        (HEADS.transpose(1, 2).flatten(1, 2)[:, None, ::4], False),
-        (HEADS.mT.reshape(2, 3, 6, 4), False),
         (HEADS[..., [0, 0, 1, 2, 3, 4], :], False),  # one position twice
         (HEADS * (1 + 4e-5), True),  # as others round
-        (HEADS + 4e-7, True),
         (HEADS + 1, None),  # computed anew: nobody knows from what
     ],
 )
@@ -102,7 +97,7 @@ def test_keys_and_values_must_both_be_the_sources(kind):
     model = running_model(replace(tiny_translator, n_layers=2))
     for block in model.decoder.blocks:
         block.cross_attention = kind(12, 3)
-    finding = source_coverage(model, *running_example()[:2])
+    finding = source_coverage(model, *PAIR)
     assert finding.holds is (kind is MultiHeadAttention)
     assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
 
@@ -162,8 +157,6 @@ AS_IT_IS = each(lambda x: x)
 BEFORE = torch.randn(1, 4, 3, 4, generator=torch.Generator().manual_seed(0))
 NOT_THERE = {
     "repeated": each(lambda x: x.repeat_interleave(3, 2)),
-    "repeated, and cut": each(lambda x: x.repeat_interleave(2, 2)[:, :, :7]),
-    "rolled": each(lambda x: x.roll(1, 2)),
     "shifted": each(lambda x: pad(x[:, :, :-1], (0, 0, 1, 0))),
     "turned round": each(lambda x: x.flip(2)),
     "keys alone": lambda k, v: (k.roll(1, 2), v),
@@ -175,22 +168,14 @@ THERE = {
         each(lambda x: torch.cat((BEFORE.expand(len(x), -1, -1, -1), x), 2)),
         lambda may: may.tril(3),
     ),
-    "smeared keys": (lambda k, v: (k + pad(k, (0, 0, 1, -1)), v), None),
     "summaries": (each(lambda x: x.unfold(2, 2, 1).mean(-1)), torch.ones_like),
     "a window": (AS_IT_IS, lambda may: may.tril().triu(-1)),
-    "near, or every third": (
-        AS_IT_IS,
-        lambda may: may.tril() * (may.triu(-1) + THIRDS),
-    ),
 }
-THIRDS = torch.arange(7)[:, None] % 3 == torch.arange(7) % 3
 SECONDS = torch.arange(7)[:, None] % 2 == torch.arange(7) % 2
 MEANT = {
     "every second": (lambda may: may.tril() * SECONDS, "masks hide it"),
-    "blocks": (lambda may: may.tril() * BLOCKS, "masks hide it"),
     "not itself": (lambda may: may.tril(-1), "no position attends to itself"),
 }
-BLOCKS = torch.arange(7)[:, None] // 3 == torch.arange(7) // 3
 
 
 def moving(*how, layer=None):
@@ -225,34 +210,6 @@ def test_a_mask_may_hide_neighbours_on_purpose(name):
     assert says in finding.says
 
 
-class Convolved(rotating.Attention):
-    """A convolution goes before, which values hardly feel as yet."""
-
-    def __init__(self, *how, **options):
-        super().__init__(*how, **options)
-        self.before = nn.Conv1d(16, 16, 2, groups=16, bias=False)
-        self.before.weight.data *= 1e-3
-        self.qkv.bias.data[-16:] = 10
-
-    def forward(self, x):
-        return super().forward(x + self.before(pad(x.mT, (1, 0))).mT)
-
-
-def test_a_rotation_is_not_judged_where_positions_were_mixed_before():
-    for seed in range(3):
-        torch.manual_seed(seed)
-        finding = relative_positions(rotating.Turning(kind=Convolved), IDS)
-        assert finding.holds is None, finding
-
-
-def test_rotations_by_small_weights_tell_the_order():
-    torch.manual_seed(0)
-    model = rotating.Turning()
-    for p in model.blocks.parameters():
-        p.data *= 0.02 if p.ndim > 1 else 1
-    assert order_sensitivity(model, IDS).holds
-
-
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
 def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
     class Reader(nn.Module):
@@ -271,7 +228,6 @@ def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
     assert weight_rows(Reader(), ids).holds is (factor == 1)
 
 
-X = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 every = pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 
 
@@ -284,10 +240,10 @@ def built(attend, **options):
 @every
 def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
     layer = built(attend)
-    found = report(layer, X)
+    found = report(layer, ROWS)
     loud = ["finite"] if attend is powers_and_sum else []  # it overflows
     assert found.broken == loud
-    assert len(trace(layer, X, keep=True).attention()) == 1
+    assert len(trace(layer, ROWS, keep=True).attention()) == 1
     assert found["weight_rows"].says.endswith("sums to 1, in 1 attention.")
     assert found["score_scale"].holds
     assert found["provenance"].holds
@@ -296,31 +252,8 @@ def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
 @pytest.mark.slow
 @every
 def test_a_wrong_scale_is_found_in_every_layout(attend):
-    says = score_scale(built(attend, loud=2.0), X).says
+    says = score_scale(built(attend, loud=2.0), ROWS).says
     assert "times 1.00, where 1/√4 is 0.50" in says
-
-
-PAIR = running_example()[:2]
-
-
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-def test_vectors_are_pushed_on_the_path_that_pytorch_takes_without_a_push():
-    """Its fast path gives 0 at padding; under a mode it is not taken."""
-    hidden = torch.stack([torch.arange(6) > 3, torch.zeros(6) > 0])
-    layer = nn.TransformerEncoderLayer(12, 2, 24, batch_first=True)
-    encoder = nn.TransformerEncoder(layer, 1)
-
-    class Padded(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.encoder = encoder
-
-        def forward(self, x):
-            return self.encoder(x, src_key_padding_mask=hidden[: len(x)])
-
-    seen = past(Padded(), ROWS).seen > 0
-    assert seen[:4, :4].all()
-    assert not seen[4:].any()
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])

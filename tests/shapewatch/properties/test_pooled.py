@@ -50,26 +50,6 @@ class Classifier(nn.Module):
         return self.head(self.pool(x, real[..., None]))
 
 
-class WordMean(nn.Module):
-    """The mean of words, in any order, through two layers."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.tokens = nn.Embedding(50, 16, padding_idx=PAD)
-        self.layers = nn.Sequential(
-            nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 3)
-        )
-
-    def forward(self, ids: Tensor) -> Tensor:
-        real = (ids != PAD)[..., None]
-        return self.layers(mean(self.tokens(ids), real))
-
-
-RIGHT = {
-    "the first": Classifier,
-    "a mean of words": WordMean,
-}
 # What is wrong with a model, and the check that says so.
 WRONG = {
     "no padding mask": ("padding_invariance", {"masked": False}),
@@ -84,9 +64,8 @@ WRONG = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("known", [{"pad": PAD}, {}], ids=["pad", "no pad"])
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_one_is_not_called_broken(name, known):
-    found = report(RIGHT[name](), IDS, **known)
+def test_a_right_one_is_not_called_broken(known):
+    found = report(Classifier(), IDS, **known)
     assert found.ok, found
 
 

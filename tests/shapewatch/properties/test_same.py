@@ -14,7 +14,6 @@ TURNS = torch.polar(torch.ones(3), torch.arange(3.0))
 NOTHING = torch.tensor([complex(math.nan, 0)])
 ONE = torch.tensor([1j, 0, 0])
 LAST = torch.tensor([[0, 0, 0], [0, 0, 0.5]])
-MILLION = torch.tensor([1_000_000])
 TOO_LARGE = torch.tensor([2**53])  # one more is no float64 any more
 
 
@@ -50,7 +49,6 @@ def test_equal_tensors_are_the_same(mine, theirs, capsys):
             "mine 0, theirs 0.5",
         ),
         (SIZES, SIZES + torch.tensor([0.1, 0.0]), "1 of 2 differ"),
-        (MILLION, MILLION + 1, "1 of 1 differ"),
         (TOO_LARGE, TOO_LARGE + 1, f"mine {2**53}, theirs {2**53 + 1}"),
         (ONE, ONE * 2, "1 of 3 differ, first at [0]: mine 0+1j, theirs 0+2j"),
     ],

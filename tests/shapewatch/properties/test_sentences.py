@@ -1,5 +1,5 @@
 """What each check says, word for word: of the right model, of bugs, and of
-models that it cannot judge. `sentences.toml` has a table for each model."""
+models that it cannot judge. `sentences.toml` has them."""
 
 import re
 import tomllib
@@ -25,7 +25,6 @@ from tests.helpers.rotating import (
     neighbours,
 )
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
-from tests.helpers.writers import StartsWithOne
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
@@ -90,9 +89,6 @@ OWN = {
     "gives nothing": lambda ask: ask(lambda x: None, ROWS),
     "lacks inputs": lambda ask: ask(linear()),
     "writes into rows": lambda ask: ask(lambda x: x.relu_() + 1, ROWS),
-    "has source places": lambda ask: ask(
-        places.TwoSides(target=False), IDS[:, 1:5], IDS
-    ),
 }
 OF_IDS = {
     "could be told more": Kinds,
@@ -112,7 +108,6 @@ OF_IDS = {
     "goes on from 0": FromZero,
     "reads on openly": OpenAfterwards,
     "keeps a cache": Keeps,
-    "writes into ids": StartsWithOne,
     "looks far": partial(heads.biased, heads.looking_far),
     "views a bias": partial(heads.biased, heads.viewed),
     "is too sure": Tied,

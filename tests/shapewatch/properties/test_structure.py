@@ -8,8 +8,6 @@ from shapewatch.properties import identity
 from shapewatch.properties.structure import blocks
 from tests.helpers.strangers import IDS
 
-ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
-
 
 class Block(nn.Module):
     def __init__(self, norm=nn.LayerNorm, layers=2):
@@ -35,9 +33,6 @@ def test_blocks_are_what_lists_have_with_norms_and_layers_inside():
         "a.0"
     ]
     assert [path for path, _ in blocks(Block())] == []
-    lists = nn.ModuleList([nn.ModuleList([Block(), Block()])])
-    deep = nn.ModuleDict({"a": nn.ModuleDict({"b": lists})})
-    assert [path for path, _ in blocks(deep)] == ["a.b.0"]
 
 
 class Outside(nn.Module):
@@ -63,7 +58,6 @@ class Outside(nn.Module):
 JOINS = {
     "a scaled sum": lambda _, x, y, old: x + 0.1 * y,
     "in place": lambda _, x, y, old: y.add_(x),
-    "stacked": lambda _, x, y, old: torch.stack((x, y)).sum(0),
     "a projection": lambda model, x, y, old: model.skip(x) + y,
     "a gate": lambda model, x, y, old: torch.lerp(y, x, model.skip(x)),
 }

@@ -18,8 +18,6 @@ from tformer_lite import report, running_model
 
 IDS = torch.tensor([[2, 0, 5, 1], [2, 8, 1, 1]])
 ROWS = torch.randn(2, 4, 12, generator=torch.Generator().manual_seed(0))
-
-
 WORDS = torch.randint(50, (2, 9), generator=torch.Generator().manual_seed(3))
 
 
@@ -31,12 +29,10 @@ class Padded(nn.Identity):
     ("model", "known", "ids"),
     [
         (nn.Identity(), {}, (None, None)),
-        (nn.Identity(), {"pad": 1, "unknown": 8}, (1, 8)),
         (Padded(), {}, (5, None)),
         (Padded(), {"pad": 1}, (1, None)),
         (running_model(), {}, (1, 0)),
         (running_model(), {"pad": 0}, (0, 1)),
-        (running_model(), {"unknown": 7}, (1, 7)),
     ],
 )
 def test_padding_and_unknown_words_are_the_models_or_what_is_said(
@@ -63,12 +59,10 @@ COUNTED = torch.arange(4)[None]
     ("model", "given", "places"),
     [
         (Both(), (COUNTED, COUNTED), [0, 1]),
-        (Both(), (IDS, COUNTED), [0, 1]),
         (Both(), (IDS, IDS, IDS), [0, 1]),
         (lambda *x: x[0], (IDS, COUNTED), [0]),
         (lambda *x: x[0], (IDS, IDS == 1), [0]),
         (lambda x, mask: x, (IDS, IDS), [0]),
-        (lambda x, places: x, (IDS, COUNTED), [0]),
         (lambda *x: x[0], (IDS, COUNTED + 4), [0, 1]),
         (lambda *x: x[0], (COUNTED,), [0]),
         (lambda *x: x[0], (ROWS[..., None], torch.tensor([3.0, 7.0])), [0]),
@@ -187,7 +181,6 @@ def quantised():
     ("make", "ids", "text"),
     [
         (GPT, WORDS[:, :0], r"an input \(2, 0\) on cpu has no numbers"),
-        (GPT, WORDS[:0], r"an input \(0, 9\) on cpu has no numbers"),
         (GPT, WORDS.to("meta"), "on meta has no numbers"),
         (quantised, WORDS, "a quantised Linear rounds by"),
     ],

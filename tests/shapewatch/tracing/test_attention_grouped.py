@@ -65,17 +65,6 @@ def einsum_groups_behind(q, k, v, mask):
     ).flatten(1, 2)  # fmt: skip
 
 
-def heads_as_rows(q, k, v, mask):
-    """As GPTBigCode had it: the heads of a group are more positions."""
-    b, h, t, d = q.shape
-    g, s, n = k.shape[1], k.shape[2], ratio(q, k)
-    rows = q.reshape(b * g, n * t, d)
-    scores = torch.bmm(rows, k.reshape(b * g, s, d).mT) / math.sqrt(d)
-    weights = hidden(scores.view(b, h, t, s), mask).softmax(-1)
-    weights = weights.view(b * g, n * t, s)
-    return torch.bmm(weights, v.reshape(b * g, s, d)).view(b, h, t, d)
-
-
 # Each, and the axes that its weights have: groups have one of their own
 # where they are written so.
 LAYOUTS = {
@@ -83,7 +72,6 @@ LAYOUTS = {
     sdpa_enable_gqa: "",
     five_axes: "(B, G, N, T, S)",
     einsum_groups_behind: "(B, G, N, T, S)",
-    heads_as_rows: "(B, H, T, S)",
 }
 if torch.__version__ < "2.5":
     del LAYOUTS[sdpa_enable_gqa]

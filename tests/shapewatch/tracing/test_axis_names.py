@@ -2,7 +2,6 @@
 that keeps every size and scrambles the elements is flagged."""
 
 import itertools
-import math
 
 import pytest
 import torch
@@ -10,10 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shapewatch.tracing import shape_html, shape_text
-from shapewatch.tracing.axes.formulas import formula_text, line
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
-from shapewatch.tracing.questions.scrambles import mixes_axes
 from tests.helpers.sums import named_size
 from tformer_lite import join_heads, split_heads, trace
 
@@ -42,19 +39,14 @@ def functions(draw):
                 (lambda d: a * d["C"] * d[y] + b, True),
                 (lambda d: (d[x] + 2) * (d[y] + n), x != y),
                 (lambda d: (d["S"] + 2) // 2 * d["B"], True),
-                (lambda d: (d[x] + 1) // 2 * ((d[y] + 3) // 4), False),
                 (lambda d: d[x] * (d[y] + d[z]) + n, False),
                 (lambda d: d[x] ** 3 + d[y], False),
                 (lambda d: max(d[x], a + 5), False),
-                (lambda d: min(d[x], a + 5), False),
                 (lambda d: max(d[x], d[y]), False),
-                (lambda d: min(d[x], d[y]), False),
                 (lambda d: d[x] // a + n, False),
-                (lambda d: -(-d[x] // a) * a, False),
                 (lambda d: 1 << (d[x] - 1).bit_length(), False),
                 (lambda d: d[x] * d[y] // 2, False),
                 (lambda d: abs(d[x] - d[y]) + n, False),
-                (lambda d: math.gcd(d[x], 4) * d[y], False),
             ]
         )
     )
@@ -108,14 +100,10 @@ def test_what_is_proved_is_so_at_sizes_that_no_run_has(made, sizes, chosen):
     [
         (lambda d: d["S"], "S"),
         (lambda d: d["H"] * d["D"], "C"),
-        (lambda d: 4 * d["C"], "4C"),
         (lambda d: d["B"] * d["H"], "B*H"),
-        (lambda d: d["S"] + d["T"], "S+T"),
         (lambda d: d["S"] + d["T"] + 1, "(S+T)+1"),
         (lambda d: 2 * d["T"] - 1, "2T-1"),
-        (lambda d: d["D"] // 2, "⌊D/2⌋"),
         (lambda d: (d["H"] - 1) // 2, "⌈H/2⌉-1"),
-        (lambda d: -(-d["C"] // 2) * d["B"], "B*⌈C/2⌉"),
         (lambda d: (d["T"] + 2) // 4 * 5, "5⌊(T+2)/4⌋"),
         (lambda d: -(-d["T"] // 8) * 8, "8⌈T/8⌉"),
         (lambda d: 40 - d["T"], "40-T"),
@@ -178,12 +166,6 @@ def test_a_name_of_a_name_is_not_a_doubt():
     column = tuple(run["F"] for run in made)
     assert str(named(made, given, column)) == "F"
     assert str(named(made, given, tuple(n + 1 for n in column))) == "4E+1"
-
-
-def test_a_line_goes_through_the_first_two_sizes_that_differ():
-    assert line((2, 2, 4), (5, 5, 9)) == (2, 1)
-    assert formula_text("X", *line((3, 5), (1, 2))) == "(X-1)/2"
-    assert formula_text("X", *line((2, 4), (2, 3))) == "X/2+1"
 
 
 def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
@@ -255,27 +237,3 @@ def test_what_is_not_proved_is_not_judged():
     dims = {"B": 2, "T": 8, "H": 3, "D": 4, "C": "H*D"}
     seen = trace(lambda x: x.view(2, 3, 8, 4), torch.ones(2, 8, 12), dims=dims)
     assert seen.check_axes() == []
-
-
-@st.composite
-def reshapes(draw):
-    """An order of axes cut into neighbours twice, in two ways."""
-    names = draw(st.permutations("ABCDE"))
-    cuts = [draw(st.sets(st.integers(1, 4))) for _ in range(2)]
-    sides = []
-    for cut in cuts:
-        edges = [0, *sorted(cut), 5]
-        parts = [names[a:b] for a, b in itertools.pairwise(edges)]
-        sides.append([Axis(1, "*".join(part), "proved") for part in parts])
-    return names, *sides
-
-
-@pytest.mark.slow
-@settings(deadline=None, derandomize=True, database=None)
-@given(reshapes())
-def test_any_cut_of_the_same_order_is_clean_and_another_order_is_not(case):
-    names, before, after = case
-    assert not mixes_axes(before, after, {})
-    single = [Axis(1, name, "proved") for name in names]
-    moved = [single[1], single[0], *single[2:]]
-    assert mixes_axes(single, moved, {})

@@ -79,8 +79,6 @@ try:
 except ValueError as error:
     Path("error.txt").write_text(str(error), "utf8")
 """
-
-
 SETTING = {
     "PYTHONPATH": str(ROOT),
     "PYTHONUTF8": "1",

@@ -161,8 +161,3 @@ def test_other_files_are_refused(file, name):
     FOREIGN[name](file)
     with pytest.raises(ValueError, match=r"before.pt is no saved trace"):
         load_trace(file)
-
-
-def test_no_file_is_not_found(file):
-    with pytest.raises(FileNotFoundError):
-        load_trace(file)

@@ -84,23 +84,6 @@ def test_a_layer_used_twice_computes_twice():
     assert sheet[""].flops == sheet["layer"].flops + sheet["head"].flops
 
 
-class Broken(nn.Linear):
-    def forward(self, x):
-        super().forward(x)
-        raise LookupError("on purpose")
-
-
-def test_a_model_that_stops_is_left_as_it_was():
-    model = Broken(4, 4).train()
-    model.weight.grad = grad = torch.full((4, 4), 3.0)
-    before = model.weight.clone(), torch.get_rng_state()
-    with pytest.raises(LookupError):
-        flops(model, torch.randn(2, 4, generator=torch.Generator()))
-    assert model.weight.equal(before[0])
-    assert model.weight.grad is grad
-    assert torch.get_rng_state().equal(before[1])
-
-
 def test_a_sheet_prints_its_columns_and_its_total():
     model = nn.Sequential(nn.Linear(40, 30), nn.ReLU())
     assert str(flops(model, torch.randn(5, 40))).splitlines()[:4] == [

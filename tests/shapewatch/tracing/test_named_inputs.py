@@ -79,7 +79,6 @@ LOOP.own = LOOP  # it holds itself
 NESTED = {
     "a tensor": (PAST, "past"),
     "a dictionary": ({"k": PAST}, "past.k"),
-    "a path of numbers": ((None, [PAST]), "past.1.0"),
     "numbers as keys": ({0: {"k": PAST}}, "past.0.k"),
     "an object": (LOOP, "past.key.0"),
     "a user's": (UserDict(k=PAST), "past.k"),
@@ -144,9 +143,7 @@ def test_equal_sizes_of_two_names_are_told_apart():
     [
         (["B T", "B T _"], {}, "input_ids (2, 6) says T=6, and T of axes"),
         (["B T", "B T _"], {}, "'B T _' has size 3 in past (2, 3, 4)"),
-        ({"input_ids": "B T", "past": "B T _"}, {}, "says T=6, and T of axes"),
         (["B T", None], {"T": 9}, "dims say T=9, and T of axes 'B T' has "),
-        (["B T", None], {"T": 9}, "has size 6 in input_ids (2, 6)"),
         (["B T", "B S C"], {"C": "2*H", "H": 3}, "dims say C=6, and C of"),
     ],
 )
@@ -165,9 +162,7 @@ def test_one_tensor_has_one_name_for_each_axis():
     ("options", "said"),
     [
         ({"dims": ["B", "T"]}, "dims=['B', 'T'] is no choice: give sizes"),
-        ({"dims": {2: "B"}}, "dims={2: 'B'} is no choice"),
         ({"axes": 2}, "axes=2 is no choice: give names"),
-        ({"keep": 3}, "keep=3 is no choice: give True or False"),
         ({"build": 3}, "build=3 is no choice: give a function"),
         ({"build": lambda: 3}, "build gives int: let it give a model and a"),
         ({"build": lambda: (MODEL, IDS)}, "build gives Reader, Tensor: let"),
@@ -218,7 +213,6 @@ WHOLE = "whole numbers, with + - * // and"
     [
         *(({"C": text, "H": 4}, WHOLE) for text in ("H/2", "H**2", "abs(H)")),
         ({"C": "H*D", "H": 3}, "dims {'C': 'H*D'} use names that are unknown"),
-        ({"C": "H*D", "H": 3}, "Known are H"),
         ({"C": "F", "F": "C", "B": 2}, "'C': 'F', 'F': 'C'"),
         ({"C": "C + 1"}, "Known are none"),
         ({"C": "H*"}, "C is 'H*'"),
@@ -227,8 +221,6 @@ WHOLE = "whole numbers, with + - * // and"
     ],
 )
 def test_a_dimension_that_cannot_be_worked_out_is_refused(dims, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        run_sizes(dims)
     with pytest.raises(ValueError, match=re.escape(said)):
         trace(nn.Identity(), torch.ones(2), dims=dims)
 

@@ -71,18 +71,6 @@ def test_the_run_is_the_unprinted_one_and_nothing_is_left(names):
     assert not any(p._forward_hooks or p._forward_pre_hooks for p in parts)
 
 
-def test_dims_that_cannot_be_are_refused_and_nothing_is_left():
-    layer, inputs = attention()
-    dims = {"B": "X*Y"}
-    with (
-        pytest.raises(ValueError, match="unknown"),
-        print_shapes(layer, dims=dims, axes=["B T C"] * 2),
-    ):
-        layer(*inputs)
-    assert not modes()
-    assert not layer._forward_pre_hooks
-
-
 class Reader(nn.Module):
     def __init__(self):
         super().__init__()
@@ -108,13 +96,3 @@ def test_what_is_no_module_is_refused():
     said = r"for modules, and a function is none: trace\(function, ...\)"
     with pytest.raises(TypeError, match=said), print_shapes(lambda x: x):
         pass
-
-
-@pytest.mark.filterwarnings("ignore:.torch.jit")
-def test_of_a_model_with_scripted_parts_the_others_are_printed(capsys):
-    script = torch.jit.trace(nn.ReLU(), torch.ones(3))
-    model = nn.Sequential(nn.Linear(3, 3), script)
-    model.compile(backend="eager")
-    lines = printed(capsys, model, torch.ones(2, 3), axes=["B _"])
-    assert lines[0].split("  ")[-1].strip() == "(B, 3) -> (B, 3)"
-    assert [line.split()[0] for line in lines] == ["0", "Sequential"]

@@ -1,13 +1,9 @@
 """A line, and what it gives a call, is shown only where it is what runs."""
 
-import __future__
-
-import ast
-import builtins
 import importlib
 import linecache
 import sys
-from types import CodeType, FunctionType
+from types import CodeType
 
 import pytest
 import torch
@@ -42,30 +38,11 @@ def test_a_file_that_was_edited_since_shows_no_other_line(
     assert "a = x + 1     # (2?, 2?)" in str(seen.source(model.f))
 
 
-def cell(name: str, text: str, monkeypatch, flags: int = 0) -> CodeType:
+def cell(name: str, text: str, monkeypatch) -> CodeType:
     """Compile a cell as IPython does; its lines are those of `name`."""
     lines = text.splitlines(keepends=True)
     monkeypatch.setitem(linecache.cache, name, (1, None, lines, name))
-    return compile(text, name, "exec", flags)
-
-
-@pytest.mark.parametrize(
-    ("first", "flag"),
-    [
-        ("await later()\n", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT),
-        ("\n", __future__.annotations.compiler_flag),
-    ],
-)
-def test_a_cell_is_compiled_as_ipython_compiles_it(first, flag, monkeypatch):
-    """It may await, and what an earlier cell imported from __future__ is
-    still in force."""
-    body = "def f(x):\n  def g(x: int):\n    return x + 1\n  return g(x)\n"
-    whole = cell(first, first + body, monkeypatch, flag)
-    (code,) = (part for part in whole.co_consts if hasattr(part, "co_code"))
-    f = FunctionType(code, {"__builtins__": builtins})
-    seen = trace(f, torch.ones(2))
-    assert seen.calls().rows[0].call == "x + 1"
-    assert "return g(x)     # (2?)" in str(seen.source(f))
+    return compile(text, name, "exec")
 
 
 def test_a_cell_that_is_run_again_is_the_same_and_its_copy_is_another(
@@ -95,10 +72,3 @@ def test_arguments_are_read_as_they_are_written_or_left_out():
     assert texts == ["थिएन[0, 1]", "-थिएन.mT"]
     assert seen_from(*[1, 2]) == []
     assert eval("seen_from(1)") == []
-
-
-@pytest.mark.parametrize("now", ["first + second\n", "a b c d e f\n"])
-def test_a_file_that_changed_since_it_was_read_does_no_harm(now):
-    was = compile("seen_from(1)", "changed.py", "eval")
-    linecache.cache["changed.py"] = len(now), None, [now], "changed.py"
-    assert eval(was) == []

@@ -13,16 +13,12 @@ from tformer_lite import running_example, trace
 from tformer_lite.example.running import running_model
 
 CROSS = "decoder.blocks.0.cross_attention"
-
-
 WRITERS = {
     "masked_fill_": lambda y: y.masked_fill_(y > 0, -1),
     "an item": lambda y: y.__setitem__(0, 7.0),
     "out": lambda y: torch.add(y, 1, out=y),
-    "inplace": lambda y: functional.relu(y, inplace=True),
     "+=": lambda y: y.__iadd__(1),
     "a view": lambda y: y.view(-1).mul_(2),
-    "an initialiser": lambda y: nn.init.ones_(y),
 }
 
 
