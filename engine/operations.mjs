@@ -8,19 +8,15 @@ import {
 import { fillIntegers, fillNormal, fillUniform, permutation, seed } from "./random.mjs";
 
 const sign = (yes) => (yes ? 1 : 0);
-const erf = (x) => { // Abramowitz and Stegun 7.1.26 is too coarse: a series, or a fraction
-  const a = Math.abs(x);
-  if (a > 6) return Math.sign(x);
-  let [sum, term] = [a, a];
-  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) {
-    term *= (-a * a) / n;
-    sum += term / (2 * n + 1);
-  }
-  return (2 / Math.sqrt(Math.PI)) * sum * Math.sign(x);
+const SLOPE = 2 / Math.sqrt(Math.PI);
+const erf = (x) => { // a series without minus signs: nothing cancels
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let [sum, term] = [x, x];
+  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) sum += term *= (2 * x * x) / (2 * n + 1);
+  return SLOPE * Math.exp(-x * x) * sum;
 };
 const bell = (x) => Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI);
 const logistic = (x) => 1 / (1 + Math.exp(-x));
-const SLOPE = 2 / Math.sqrt(Math.PI);
 const even = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
 
 /* f(x), and its derivative: of x and f(x). */
@@ -104,17 +100,22 @@ const REDUCE = {
   prod: [(data, at, n) => data.subarray(at, at + n).reduce((a, b) => a * b, 1), (x, y) => y / x],
 };
 
-function softmaxRow(from, to, at, n) {
+/** Find the largest of n numbers, `step` apart. */
+function topOf(data, at, n, step = 1) {
   let top = -Infinity;
-  for (let i = at; i < at + n; i++) if (!(from[i] <= top)) top = from[i];
+  for (let i = 0, p = at; i < n; i++, p += step) if (!(data[p] <= top)) top = data[p];
+  return top;
+}
+
+function softmaxRow(from, to, at, n) {
+  const top = topOf(from, at, n);
   let sum = 0;
   for (let i = at; i < at + n; i++) sum += to[i] = Math.exp(from[i] - top);
   for (let i = at; i < at + n; i++) to[i] /= sum;
 }
 
 function logSoftmaxRow(from, to, at, n) {
-  let top = -Infinity;
-  for (let i = at; i < at + n; i++) if (!(from[i] <= top)) top = from[i];
+  const top = topOf(from, at, n);
   let sum = 0;
   for (let i = at; i < at + n; i++) sum += Math.exp(from[i] - top);
   const less = top + Math.log(sum);
@@ -202,21 +203,21 @@ function crossEntropy(logits, ids, ignored, how) {
     if (id === ignored) continue;
     if (!(id >= 0 && id < n)) throw new Wrong(`Target ${id} is out of bounds.`, "IndexError");
     const at = place(i);
-    let [top, sum] = [-Infinity, 0];
-    for (let j = 0, p = at; j < n; j++, p += inner) if (!(logits.data[p] <= top)) top = logits.data[p];
+    const top = topOf(logits.data, at, n, inner);
+    let sum = 0;
     for (let j = 0, p = at; j < n; j++, p += inner) sum += shares[p] = Math.exp(logits.data[p] - top);
     for (let j = 0, p = at; j < n; j++, p += inner) shares[p] /= sum;
     losses[i] = Math.log(sum) + top - logits.data[at + id * inner];
     counted++;
   }
   const by = how === "mean" ? counted : 1;
-  const each = how === "none";
-  const data = each ? losses : Float32Array.of(sumOf(losses, 0, losses.length) / by);
-  return result([logits], data, each ? ids.shape : [], "float", ({ data: g }) => {
+  const apart = how === "none"; // a loss for each
+  const data = apart ? losses : Float32Array.of(sumOf(losses, 0, losses.length) / by);
+  return result([logits], data, apart ? ids.shape : [], "float", ({ data: g }) => {
     const grad = new Float32Array(shares.length);
     ids.data.forEach((id, i) => {
       if (id === ignored) return;
-      const scale = (each ? g[i] : g[0]) / by;
+      const scale = (apart ? g[i] : g[0]) / by;
       for (let j = 0, p = place(i); j < n; j++, p += inner) {
         grad[p] = scale * (shares[p] - sign(j === id));
       }

@@ -146,6 +146,7 @@ def resize_data() -> dict[str, Any]:
     }
 
 
+@cache
 def address(file: str) -> str:
     """Add to the name of a script what changes with it, so that no browser
     takes an old one."""
@@ -186,8 +187,8 @@ class EngineScript:
     """What runs the reader's file: fetched by a page when it is asked to."""
 
     def text(self) -> str:
-        data, names = data_of("translator.json"), ENGINE_DATA.split()
-        model = {x: data[x] for x in names}
+        data = data_of("translator.json")
+        model = {name: data[name] for name in ENGINE_DATA.split()}
         return engine_script(model, PAIRS.read_text("utf8"))
 
 
@@ -246,6 +247,7 @@ SCRIPTS = {
     "cards.js": Script("cards", lambda: {"cards": cards()}),
     "resize.js": Script("address written sizes sliders resize", resize_data),
 }
+OWN_STYLES = {"workbench.js": "engine.css", "train.js": "train.css"}
 PANELS = dict.fromkeys(("play", "inside"), "play.js")
 PANELS |= {
     name: f"{name}.js"
@@ -284,8 +286,8 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
             app.add_js_file(None, body=FETCH.format(place))
             app.add_css_file(STYLE.name)
             app.add_css_file("panels.css")
-            app.add_css_file("engine.css")
-            app.add_css_file("train.css")
+            if file in OWN_STYLES:
+                app.add_css_file(OWN_STYLES[file])
     body = context.get("body", "")
     if WRITE_BUTTON in body:
         place = context["pathto"](f"_static/{address('write.js')}", 1)
@@ -342,16 +344,15 @@ def one_page(site: str) -> str:
     font = (STATIC / "NotoSansDevanagari.woff2").read_bytes()
     both = "workbench", "train"
     styles = [STATIC / f"{name}.css" for name in ("panels", "engine", "train")]
-    panels = [(STATIC / f"{name}.html").read_text("utf8") for name in both]
+    texts = [(STATIC / f"{name}.html").read_text("utf8") for name in both]
+    panels = "\n<h1>Train it</h1>\n".join(texts)
     scripts = [SCRIPTS["engine.js"].text(), constants(file_data())]
     scripts += [in_function(SCRIPTS[f"{name}.js"].code()) for name in both]
     return ONE_PAGE.format(
         font=base64.b64encode(font).decode(),
         style="\n".join(style.read_text("utf8") for style in styles),
         site=site,
-        panels="\n<h1>Train it</h1>\n".join(panels).replace(
-            '"../', f'"{site}/'
-        ),
+        panels=panels.replace('"../', f'"{site}/'),
         scripts="\n".join(map(in_html, scripts)),
     )
 

@@ -14,7 +14,7 @@ from .tensors import (
 inf, nan, pi = math.inf, math.nan, math.pi
 for name in ALSO.split():
     globals()[name] = getattr(Tensor, name)
-bmm = matmul = Tensor.matmul
+bmm = Tensor.matmul
 # Named as in PyTorch, and not as in Python.
 float32 = float = DTYPES["float"]
 int64 = long = DTYPES["int"]

@@ -283,8 +283,8 @@ class Tensor:
     def flatten(self, start_dim=0, end_dim=-1):
         shape = tuple(self.shape)
         start, end = self.axis(start_dim), self.axis(end_dim) + 1
-        ends = shape[:start], shape[end:]
-        return self.reshape(*ends[0], times(shape[start:end]), *ends[1])
+        whole = times(shape[start:end])
+        return self.reshape(*shape[:start], whole, *shape[end:])
 
     def unflatten(self, dim, sizes):
         shape, dim = tuple(self.shape), self.axis(dim)
@@ -429,12 +429,8 @@ for name in "add sub mul div masked_fill clamp".split():
     setattr(
         Tensor, name + "_", lambda x, *y, f=own, **n: x.become(f(x, *y, **n))
     )
-for name, kind in {
-    "float": "float",
-    "long": "int",
-    "int": "int",
-    "bool": "bool",
-}.items():
+for name in "float", "int", "bool", "long":
+    kind = "int" if name == "long" else name
     setattr(Tensor, name, lambda x, kind=kind: x.to(DTYPES[kind]))
 Tensor.cpu = Tensor.contiguous
 Tensor.t = lambda x: x.T

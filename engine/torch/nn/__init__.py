@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import js
 
-from ..tensors import Size, Tensor
+from ..tensors import Tensor
 from . import functional, init, utils
 
 watch = js.watch  # told which module runs, if a page wants to know
