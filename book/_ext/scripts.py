@@ -193,9 +193,8 @@ class EngineScript:
 
 
 def file_data(less: str = "") -> dict[str, Any]:
-    """Give what a page needs that runs the reader's file: the text, where the
-    engine lies, and what is said of words, bugs and parts left out, less some
-    of it."""
+    """Give what a page needs that runs the reader's file: its text, where the
+    engine lies, and what is said of words, bugs and parts, `less` some."""
     return {
         "engineFile": address("engine.js"),
         "myTransformer": MY_TRANSFORMER.read_text("utf8"),
