@@ -7,9 +7,9 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 # Where our packages are found, by tools that import them.
 HERE := PYTHONPATH=.:chapters:book/_tools
 
-.PHONY: help book links weblinks pdf test full check colab cpus nightly \
+.PHONY: help book links weblinks test full check colab cpus nightly \
   sphinx extras zoo lint format notebooks transformer corpus results bench \
-  font picture poster weights sizes atlas preview prints reached repository \
+  font picture weights sizes atlas preview prints reached repository \
   version dist release browser answers alarm clean
 
 help:
@@ -18,7 +18,6 @@ help:
 	@echo "make full       every other test: each look of each page, and more"
 	@echo "make check      the quickest tests: a minute"
 	@echo "make notebooks  bring .md and .ipynb together, and run what changed"
-	@echo "make pdf        print the book as one PDF in _build/pdf"
 	@echo "make lint       look for mistakes without running anything"
 	@echo "make format     lay the code out as ruff does"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
@@ -50,10 +49,6 @@ weblinks: .venv/book.done
 	@$(BIN)/jupyter-book build . --builder linkcheck --quiet \
 	  --path-output _build/weblinks
 
-# Fails where a figure is cut, a line is too wide or a link leads nowhere.
-pdf: .venv/all.done book
-	@$(BIN)/python book/_tools/pdf.py
-
 # Each of the three runs what the one before left out: `check` what is quick,
 # `test` also what is marked slow, and the chapters; `full` what is marked so.
 PYTEST := $(ONE) $(BIN)/python -m pytest -q -n 2 --dist loadfile
@@ -73,6 +68,7 @@ lint: .venv/all.done
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy --cache-dir _build/mypy
 	@$(BIN)/codespell
+	@$(BIN)/python book/_tools/voice.py
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  -r .github/requirements.txt 2>/dev/null || test -z "$$GITHUB_ACTIONS"
 	@if [ -x $(BIN)/actionlint ]; then $(BIN)/actionlint; else \
@@ -209,11 +205,6 @@ sizes: .venv/all.done
 prints: _build/tools.done
 	@$(ONE) $(HERE):_build/tools/site-packages $(BIN)/python \
 	  book/_tools/prints.py "$(NANOGPT)"
-
-poster: .venv/all.done
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py poster
-	@mkdir -p _build
-	@cp book/_static/poster.pdf _build
 
 preview: .venv/all.done book
 	@$(HERE) $(BIN)/python book/_tools/stored_pictures.py preview

@@ -70,16 +70,16 @@ MODELS = {
 
 
 def ours(model: nn.Module, inputs: tuple) -> Callable:
-    """`trace(model, *inputs)`: one run, and no dims to name. It records
-    every call of PyTorch's functions with the shapes of what goes in and
-    comes out, the module that it happens in, and the line of source."""
+    """`trace(model, *inputs)`: one run, without names for the axes. It
+    records every call of a PyTorch function with the shapes of its inputs
+    and outputs, its module, and its line of source."""
     return partial(trace, model, *inputs)
 
 
 def torchlens(model: nn.Module, inputs: tuple) -> Callable:
     """`trace(model, inputs, capture=CaptureOptions(layers_to_save="none"))`.
-    It records every call and works out the whole graph, with much more about
-    each call than we keep; no activation is saved."""
+    It records every call and works out the whole graph, with far more detail
+    about each call than ours; it saves no activations."""
     from torchlens import trace
     from torchlens.options import CaptureOptions
 
@@ -89,8 +89,8 @@ def torchlens(model: nn.Module, inputs: tuple) -> Callable:
 
 def torchlens_record(model: nn.Module, inputs: tuple) -> Callable:
     """`record(model, inputs, default_op=CaptureSpec(save_out=False))`, its
-    quick way. It records every call, no activation, and no graph until it is
-    asked for: the nearest to what we do."""
+    fast mode. It records every call, saves no activations, and builds the
+    graph only on request, so it is the most similar to ours."""
     from torchlens import record
     from torchlens.fastlog import CaptureSpec
 
@@ -100,25 +100,25 @@ def torchlens_record(model: nn.Module, inputs: tuple) -> Callable:
 
 def torchinfo(model: nn.Module, inputs: tuple) -> Callable:
     """`summary(model, input_data=inputs, verbose=0)`. It records modules,
-    their output shapes, parameters and multiply-adds, and no calls within
-    them: less than we do."""
+    their output shapes, parameters and multiply-adds, but no calls within
+    them, so it records less than ours."""
     from torchinfo import summary
 
     return partial(summary, model, input_data=inputs, verbose=0)
 
 
 def snooped_model(model: nn.Module, inputs: tuple) -> Callable:
-    """`snoop(StringIO())(model.forward)`. It writes down the lines of that
-    one function, which are one to three, with the shapes of its variables:
-    far less than we do."""
+    """`snoop(StringIO())(model.forward)`. It writes down the one to three
+    lines of that function with the shapes of its variables, so it records
+    far less than ours."""
     from torchsnooper import snoop
 
     return lambda: snoop(StringIO())(model.forward)(*inputs)
 
 
 def snooped_modules(model: nn.Module, inputs: tuple) -> Callable:
-    """The same for the `forward` of every module, in a copy of the model:
-    what it takes to see about what the others see."""
+    """The same for the `forward` of every module, in a copy of the model.
+    Its record is then roughly as complete as those of the other tools."""
     from torchsnooper import snoop
 
     copy, written = deepcopy(model), StringIO()

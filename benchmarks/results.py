@@ -9,31 +9,23 @@ machine in their last digits, and so does what is written.
 
 import json
 import sys
+from importlib import import_module
 
 import torch
 
-from benchmarks import (
-    characters,
-    experts,
-    head_jobs,
-    left_out,
-    reasons,
-    recurrent,
-    translators,
-)
 from tformer_lite.example.shipped import STORED_FILES
 
 MODULES = {
-    translators: "translator learning starts schedules",
-    characters: "overfitting positions characters rivals",
-    reasons: "blocks variants",
-    head_jobs: "head_jobs",
-    left_out: "left_out blind faulty",
-    experts: "experts",
-    recurrent: "recurrent",
+    "translators": "translator learning starts schedules",
+    "characters": "overfitting positions characters rivals",
+    "reasons": "blocks variants",
+    "head_jobs": "head_jobs",
+    "left_out": "left_out blind faulty",
+    "experts": "experts experts_at_work",
+    "recurrent": "recurrent",
 }
 RUNS = {
-    name: getattr(module, name)
+    name: getattr(import_module(f"benchmarks.{module}"), name)
     for module, names in MODULES.items()
     for name in names.split()
 }

@@ -62,8 +62,8 @@ def load_assignment(file: Path) -> Assignment:
         assignment = Assignment(str(data["title"]), str(data["seed"]), points)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
-            f"{file} is no assignment: give the .json that `classroom assign` "
-            "wrote beside the students' notebook."
+            f"{file} is not an assignment: give the .json that `classroom "
+            "assign` wrote beside the students' notebook."
         ) from error
     assert assignment.exercises  # each is one of ours
     return assignment

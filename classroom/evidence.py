@@ -69,7 +69,7 @@ def evidence(
     it, and then what can be seen."""
     if outcome.error == "TookTooLong":
         return "too slow: is there a loop that never ends?", outcome.says
-    if outcome.error == "ForbiddenMeans":
+    if outcome.error in ("ForbiddenMeans", "NoReturn"):
         return outcome.says, ""
     if outcome.error:
         return f"it stopped with {outcome.error}", outcome.says
@@ -110,7 +110,7 @@ def value_evidence(
     if is_whole(right) and not is_whole(mine):
         return "wrong type", f"expected whole numbers, got {a.dtype}"
     if not b.ndim and not case.args:
-        return "wrong value", f"{number_text(a)} is not it"
+        return "wrong value", f"{number_text(a)} is not right"
     tensors = zip(exercise.inputs, case.args)
     inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
     detail = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
@@ -171,10 +171,8 @@ def shape_difference(
         return order_difference(mine, right)
     if [n for n in mine if n != 1] == [n for n in right if n != 1]:
         if len(mine) < len(right):
-            return (
-                "an axis of size 1 is missing: unsqueeze, or index with None"
-            )
-        return "there is an axis of size 1 too many: squeeze it"
+            return "an axis of size 1 is missing: unsqueeze, or use None"
+        return "there is one axis of size 1 too many: squeeze it"
     if len(mine) != len(right):
         return axes_difference(mine, right, sizes)
     return "; ".join(
@@ -192,7 +190,7 @@ def order_difference(mine: list[int], right: list[int]) -> str:
         i, j = moved
         return f"axes {i} and {j} are swapped: transpose({i}, {j})"
     order = [mine.index(n) for n in right]
-    return f"the axes are in another order: permute{tuple(order)} mends it"
+    return f"the axes are in the wrong order: permute{tuple(order)} fixes it"
 
 
 def axes_difference(mine: list[int], right: list[int], sizes: Sizes) -> str:
@@ -299,7 +297,7 @@ def shift(mine: Tensor, right: Tensor) -> str:
             a = mine.narrow(axis, max(step, 0), n - 1).double()
             b = right.narrow(axis, max(-step, 0), n - 1).double()
             if torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True):
-                return f"everything stands one place {how} along axis {axis}"
+                return f"everything is one place {how} along axis {axis}"
     return ""
 
 

@@ -218,7 +218,7 @@ def check_autograder(assignment: Assignment, file: Path) -> str:
     """Unpack the zip, grade three notebooks as the container would, and say
     what was checked. Raises ValueError where something is wrong."""
     if os.name != "posix":
-        return "not checked: that takes Linux, macOS or WSL"
+        return "not checked: that needs Linux, macOS or WSL"
     user = trial_user()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)

@@ -212,7 +212,7 @@ def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:
         return Verdict(name, PART, says, ("changes its input",))
     if not is_right(outcomes[n], trial.wanted[0], trial.exercise):
         says = "right once, but a second call with the same input gives "
-        says += "something else: is there a random number, or a dropout?"
+        says += "something else: does it use random numbers or dropout?"
         return Verdict(name, 0, says, ("gives it once only",))
     return Verdict(name, 1, "right.")
 
@@ -226,8 +226,7 @@ def to_read(exercise: Exercise, value: Any) -> Verdict:
     words, asked = len(text.split()), "; ".join(exercise.rubric)
     says = f"{words} words, for a person to read. Asked: {asked}."
     if words < ENOUGH_WORDS:
-        says = "for a person to read. What is asked for is shown once a few "
-        says += "sentences stand there."
+        says = "too short: write a few sentences to see what is asked for."
     return Verdict(exercise.name, None, says)
 
 
@@ -237,7 +236,7 @@ def result_verdict(exercise: Exercise, result: Any) -> Verdict:
     try:
         fault = str(answer_of(exercise)(result))
     except Exception:  # whatever was handed in
-        fault = "it has not the form that the statement asks for"
+        fault = "it does not have the form that the exercise asks for"
     mistakes, says = (fault,) * bool(fault), sentence(fault or "right")
     return Verdict(exercise.name, float(not fault), says, mistakes)
 
@@ -245,11 +244,8 @@ def result_verdict(exercise: Exercise, result: Any) -> Verdict:
 def hunt_verdict(name: str, left: int) -> Verdict:
     """Give a third of the points for each bug that is mended. How many are
     left is 0 where that is not known; no bug is named."""
-    says = (
-        f"{BUGS - left} of {BUGS} bugs are mended, and all else is as it was"
-    )
+    says = f"{BUGS - left} of {BUGS} bugs are fixed, nothing else has changed"
     if not left:
-        says = "either all three bugs are left, or something is changed that "
-        says += "was right, or a wrong line is now wrong otherwise"
+        says = "no bug is fixed yet, or a change has introduced a new fault"
     share = (BUGS - left) / BUGS if left else 0
     return Verdict(name, share, sentence(says), (says,))

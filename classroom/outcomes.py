@@ -25,6 +25,8 @@ from tformer_lite.model.models import EncoderDecoder
 PACKAGES = "shapewatch", "tformer_lite", "explorer", "gallery", "classroom"
 SECONDS = 5.0  # for one call, on a busy machine
 TAIL = 400  # characters of what a student's error says
+STUB = 6  # bytes of code in a function that has only `...` or `pass`
+FORGOTTEN = "it returns None: did you forget `return`?"
 
 
 class TookTooLong(BaseException):
@@ -69,12 +71,16 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
             contextlib.redirect_stdout(nothing),
             time_limit(SECONDS),
         ):
-            value = plain_value(build_answer(answer, case)(*args))
+            built = build_answer(answer, case)
+            value = plain_value(built(*args))
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
         says = error_text(error, case)
         return Outcome(error=type(error).__name__, says=says)
+    code = getattr(getattr(built, "forward", built), "__code__", None)
+    if value is None and code and len(code.co_code) > STUB:
+        return Outcome(error="NoReturn", says=FORGOTTEN)
     changed = [i for i, x in enumerate(args) if is_changed(x, case.args[i])]
     return Outcome(value, changed=tuple(changed))
 
@@ -117,7 +123,7 @@ def build_answer(answer: Any, case: Case) -> Any:
         answer = EncoderDecoder(replace(config, **{case.within: answer}))
     elif case.make is not None:
         if isinstance(answer, nn.Module):
-            raise TypeError("hand over the class itself, not an object of it")
+            raise TypeError("give the class itself, not an object of it")
         answer = answer(**case.make)
     if isinstance(answer, nn.Module):
         if case.state is not None:
@@ -138,9 +144,9 @@ def load_parameters(module: nn.Module, state: Mapping[str, Tensor]) -> None:
             if shapes.get(name) != x.shape
         ]
         raise RuntimeError(
-            "the constructor makes other parameters than it should: missing, "
-            f"or of another shape, is {', '.join(wanted) or 'none'}; too many "
-            f"are {', '.join(sorted({*shapes} - {*state})) or 'none'}"
+            "the constructor makes the wrong parameters: missing, or of the "
+            f"wrong shape: {', '.join(wanted) or 'none'}; too many: "
+            f"{', '.join(sorted({*shapes} - {*state})) or 'none'}"
         ) from error
 
 

@@ -54,7 +54,7 @@ def read_rows(file: Path) -> list[list[str]]:
         rows = [*csv.reader(stream, delimiter=delimiter_of(text))]
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(
-            f"{file} is no CSV in UTF-8: save it as one."
+            f"{file} is not a CSV in UTF-8: save it as one."
         ) from error
     if not any(map(any, rows)):
         raise ValueError(f"{file} is empty: it needs a header at least.")

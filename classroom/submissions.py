@@ -46,8 +46,8 @@ def submissions(folder: Path, answers: Iterable[str] = ()) -> list[Submission]:
     a folder with nothing in it."""
     if not folder.is_dir():
         raise ValueError(
-            f"{folder} is no folder: give the one with the "
-            "students' notebooks in it."
+            f"{folder} is not a folder: give the one with the students' "
+            "notebooks in it."
         )
     loaded = [
         load_submission(printable_name(name), files, answers)
@@ -142,16 +142,16 @@ def rank(
 def cells_or_fault(file: Path) -> tuple[str, ...] | str:
     """Give the cells of a file, or say why it has none."""
     if file.is_symlink() or not file.is_file():
-        return f"{file.name} is no file, but a link"
+        return f"{file.name} is a link, not a file"
     if file.suffix.lower() not in SUFFIXES:
-        return f"{file.name} is no notebook (.ipynb)"
+        return f"{file.name} is not a notebook (.ipynb)"
     if (size := file.stat().st_size) > LARGEST:
         most = f"at most {LARGEST // 2**20} are read"
         return f"{file.name} has {size // 2**20} MB: {most}"
     try:
         return read_cells(file)
     except (*UNREADABLE, RecursionError):
-        return f"{file.name} cannot be read: it is damaged, or no notebook"
+        return f"{file.name} cannot be read: it is damaged, or not a notebook"
 
 
 def read_cells(file: Path) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def read_cells(file: Path) -> tuple[str, ...]:
     text = plain_lines(data.decode(json.detect_encoding(data), "replace"))
     if file.suffix.lower() == ".py":
         if "\0" in text:
-            raise ValueError(f"{file} is no text")
+            raise ValueError(f"{file} is not a text")
         return (COLAB.sub(lambda x: re.sub("(?m)^# ?", "", x[0]), text),)
     return tuple(
         plain_lines("".join(cell.get("source") or ""))

@@ -254,9 +254,9 @@ def weakness(trial: Trial) -> str:
             return f"nothing tells {other[0][0]!r} from {mine[0][0]!r}"
     axes, first = trial.exercise.output, trial.wanted[0]
     if axes and isinstance(first, Tensor) and first.ndim != len(axes):
-        return f"nothing like {axes}: the right code gives {[*first.shape]}"
+        return f"expected {axes}, but the right code gives {[*first.shape]}"
     if trial.exercise.inputs and same_for_all(trial):
-        return "what should come is the same in all ordinary cases"
+        return "the right result is the same in all ordinary cases"
     return ""
 
 

@@ -166,7 +166,7 @@ def checkpoint_of(path: str) -> lite.Checkpoint:
     saved = lite.load_checkpoint(path)
     if type(saved.model) is not lite.DecoderOnly or not saved.tokenizers:
         raise ValueError(
-            f"{path} is no checkpoint of `train char`, and one is needed."
+            f"{path} is not a checkpoint of `train char`: one is needed."
         )
     return saved
 
@@ -202,7 +202,4 @@ def warn(text: str) -> None:
     print(f"tformer_lite: {text}", file=sys.stderr)
 
 
-FUNCTIONS = {
-    "train char": train_char,
-    "generate": write_texts,
-}
+FUNCTIONS = {"train char": train_char, "generate": write_texts}

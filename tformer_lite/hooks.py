@@ -26,8 +26,8 @@ def print_shapes(
         return print_named(model, **names)
     if not isinstance(model, nn.Module):
         raise TypeError(
-            f"print_shapes is for modules, and a {type(model).__name__} is "
-            "none: trace(function, ...) lists the calls of a function."
+            f"print_shapes needs a module, not a {type(model).__name__}: "
+            "trace(function, ...) lists the calls of a function."
         )
     return ShapePrinter(model)
 

@@ -102,7 +102,7 @@ network: send it on.</p>
 ENGINE_DATA = "sizes words shapes numbers"  # of the translator, for the engine
 OWN_SITE = re.compile(r"https://\S+")  # of the book, in the reader's file
 CARD_KEYS = "dims layers steps parameters cache"  # of a card
-LETTER, QUESTION = 'class="axis', "data-shape="
+LETTER, TIP, QUESTION = 'class="axis', "data-tip=", "data-shape="
 LEGEND = """\
 <details class="axes"{state}>
 <summary>Axes of the running example</summary>
@@ -220,7 +220,7 @@ def write_data() -> dict[str, Any]:
 
 
 SCRIPTS = {
-    "letters.js": Script("memory letters"),
+    "tips.js": Script("memory tips"),
     "predict.js": Script("shapes predict"),
     "engine.js": EngineScript(),
     "landing.js": Script(
@@ -294,9 +294,10 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
         app.add_css_file("write.css")
     if doctree is not None and LETTER in body:
         context["axes"] = legend(page.startswith("chapters/"))
-        app.add_js_file("letters.js", loading_method="defer")
         if QUESTION in body:
             app.add_js_file("predict.js", loading_method="defer")
+    if doctree is not None and (LETTER in body or TIP in body):
+        app.add_js_file("tips.js", loading_method="defer")
 
 
 def legend(is_open: bool) -> str:

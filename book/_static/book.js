@@ -63,26 +63,46 @@ const IDLE = "can do does get have how i it's me must my need one should the wha
 
 function wordsOf(text) {
   const idle = [...stopwords, ...IDLE.split(" ")];
-  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}_.'’-]+/gu) ?? [];
+  const words = text.toLowerCase().replace(/(?<=\w)=\S*/g, "") // name=value
+    .match(/[\p{L}\p{M}\p{N}_.'’-]+/gu) ?? [];
   return [...new Set(words.map(word => word.replace(/[.'’-]+$/, "")))]
     .filter(word => !idle.includes(word));
 }
 
+// Two words that ask for one section at once may get nothing the first time.
+const read = async one => await one.data() ?? one.data();
+
+// Where Pagefind knows no word like this, it takes what only begins alike.
+async function isThere(word, results) {
+  const letters = text => text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]/gu, "");
+  const best = await Promise.all(results.slice(0, 3).map(read));
+  const stem = letters(word).replace(/(?<=.{4})..$/, "");
+  return best.some(
+    one => letters(one.meta.title + one.content).includes(stem));
+}
+
 // The sections that have the words, those first that have most: a question
-// asks in more words than a section has.
+// asks in more words than a section has. And the words that no section has.
 async function sections(words) {
   const index = await import(new URL("pagefind/pagefind.js", location.href));
   await index.options({ ranking: RANKING });
-  const worth = new Map();
+  const worth = new Map(), missing = [];
   for (const word of words) {
-    for (const { id, score, data } of (await index.search(word)).results) {
+    const { results } = await index.search(word);
+    if (!await isThere(word, results)) {
+      missing.push(word);
+      continue;
+    }
+    for (const { id, score, data } of results) {
       const old = worth.get(id)?.score ?? 0;
       const more = Math.min(score, WORTH_AT_MOST);
       worth.set(id, { score: old + more, data });
     }
   }
-  const best = [...worth.values()].sort((a, b) => b.score - a.score);
-  return Promise.all(best.slice(0, FOUND_AT_MOST).map(one => one.data()));
+  const best = [...worth.values()].sort((a, b) => b.score - a.score)
+    .slice(0, FOUND_AT_MOST);
+  const found = await Promise.all(best.map(read));
+  return { found, total: worth.size, missing };
 }
 
 function entry({ raw_url: path, meta, excerpt }, words) {
@@ -100,10 +120,14 @@ function entry({ raw_url: path, meta, excerpt }, words) {
 
 async function searchSections(asked) {
   const words = wordsOf(asked), list = document.createElement("ol");
-  const told = document.createElement("p"), found = await sections(words);
+  const { found, total, missing } = await sections(words);
+  const told = document.createElement("p");
   list.className = "search";
   list.append(...found.map(one => entry(one, words)));
-  told.textContent = `Search finished, found ${found.length} sections.`;
+  told.textContent =
+    `Search finished, found ${total} ${total === 1 ? "section" : "sections"}`
+    + (total > found.length ? `; the best ${found.length} are below.` : ".")
+    + (missing.length ? ` No section has “${missing.join("” or “")}”.` : "");
   document.getElementById("search-results").replaceChildren(told, list);
 }
 

@@ -34,7 +34,7 @@ export class Hunt {
     this.cleared.add(suspect);
     this.plant("");
     this.say(this.difference(suspect).then((first) => `Not ${plainly(suspect)}${first
-      ? `: with it, ${first.place} would be ${first.other}, and not ${first.one}.`
+      ? `: with it, ${first.place} would be ${first.other}, not ${first.one}.`
       : ". This sentence cannot show it: try another."}`));
   }
 
@@ -62,7 +62,7 @@ export class Hunt {
     const difference = this.difference("");
     this.leave();
     this.say(difference.then((first) =>
-      (first ? `${verdict} First, ${first.place} is ${first.one}, and not ${first.other}.` : verdict)));
+      (first ? `${verdict} First, ${first.place} is ${first.one}, not ${first.other}.` : verdict)));
     this.parts.hunt.focus();
     this.plant(bug);
   }

@@ -69,7 +69,7 @@ async function show() {
   if (error) [found, right] = await both(stands);
   if (mine !== latest) return;
   if (!error) stands = text;
-  const own = error && `${error.message.replace("SystemExit: ", "")}. Below stands: ${stands}`; // the file's words
+  const own = error && `${error.message.replace("SystemExit: ", "")}. Shown below: ${stands}`; // the file's words
   page.error.textContent = right.error?.message ?? own ?? doubt(right);
   if (right.error) known.clear(); // there is no engine yet
   else {
@@ -114,7 +114,7 @@ function showBug() {
 /** Give one thing to try, and what comes of it. */
 async function toTry(found, right) {
   const say = (text, ...more) => [element("b", "Try: "), text, ...more];
-  if (found.error) return say("open the workbench, where the whole error stands.");
+  if (found.error) return say("open the workbench, which shows the whole error.");
   if (found.translation !== right.translation) {
     const other = turned(right) && joined(turned(right));
     if (!other) return say("exchange an underlined word. Which Nepali words follow it?");
@@ -129,7 +129,7 @@ async function toTry(found, right) {
     return say("another sentence, because this one stays right. ", button);
   }
   const first = firstDifference(found, right);
-  return [first ? `No test sentence changes, but ${first.place} is ${first.one}, and not ${first.other}.`
+  return [first ? `No test sentence changes, but ${first.place} is ${first.one}, not ${first.other}.`
     : "Here no word, weight or chance differs. Only a check can notice it."];
 }
 

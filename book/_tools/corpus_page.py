@@ -193,7 +193,7 @@ def doubts() -> str:
         assert row["here"] in {pair.nepali for pair in same}, row
         forms = f"{row['here']}<br>{row['instead']}"
         body.append((forms, f"{len(same):,}", row["why"]))
-    return table("here, and as many would say|pairs|why", body)
+    return table("here, and as many would say it|pairs|why", body)
 
 
 TABLES = {

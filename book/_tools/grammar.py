@@ -20,7 +20,7 @@ PARTS = "train", "valid", "test"
 LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.
 OFTEN, MOST = 8, 0.65
-KE = "के in front asks for yes or no; the order stays."
+KE = "के in front makes a yes-or-no question; the order stays."
 FIRST = 4  # the first id after the specials
 # The words whose ids source 000 gives.
 ENGLISH_IDS = {".": 4, "is": 9, "not": 19}

@@ -1,34 +1,28 @@
 """Make the pictures that are stored beside the book. Of all but the last a
 test tells whether they are old.
 
-usage: stored_pictures.py picture | poster | preview
+usage: stored_pictures.py picture | preview
 
-`make picture` draws that of the first page, `make poster` the poster of
-chapter 12, and `make preview` takes the README's picture from the built book:
-the last figure of a section, and what follows it.
+`make picture` draws that of the first page, and `make preview` takes the
+README's picture from the built book: the last figure of a section, and what
+follows it.
 """
 
 import io
 import sys
 
 import browsers
-from cells import digest
 from packages import ROOT
 from pictures.alignment import ribbons
-from pictures.poster import poster
 from PIL import Image
 
-from tformer_lite import Picture, running_example, running_trace, trained_trace
+from tformer_lite import trained_trace
 
 STATIC_FILES = ROOT / "book" / "_static"
 ENGLISH = "the hungry dog saw hari."
 NEPALI = "भोको कुकुरले हरिलाई देख्यो ।"
 FIRST_PAGE = STATIC_FILES / "alignment.svg"
 TITLE = "The trained translator's attention"
-POSTER = STATIC_FILES / "poster.pdf"
-DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
-           ("poster", "thumbs")]  # fmt: skip
-DRAWERS += [ROOT / "tformer_lite" / "drawing" / "surface" / "palette.py"]
 PREVIEW = STATIC_FILES / "preview.png"
 PAGE, SECTION = "chapters/11_decoder", "See it"
 SCREEN = {"width": 1280, "height": 760}
@@ -58,27 +52,6 @@ def write_picture() -> None:
     FIRST_PAGE.write_text(figure_text(), "utf8")
 
 
-def draw_poster() -> Picture:
-    """Draw the running model, reading the running example."""
-    example = running_example()
-    words = example.src_words[0], example.tgt_words[0]
-    return poster(running_trace(), *words)
-
-
-def poster_digest(picture: Picture) -> str:
-    """Sum up what a poster says, and the code that draws it."""
-    code = [file.read_text("utf8") for file in DRAWERS]
-    return digest("".join([picture.text, *code]))
-
-
-def write_poster() -> None:
-    """Write the poster, and in it what it was made from."""
-    picture = draw_poster()
-    about = {"Title": "The Transformer, Shape by Shape"}
-    about["Keywords"] = poster_digest(picture)
-    POSTER.write_bytes(picture.pdf(**about))
-
-
 def photograph() -> bytes:
     """Show the figure on a wide screen."""
     with browsers.chromium() as browser:
@@ -98,11 +71,7 @@ def write_preview() -> None:
     few.save(PREVIEW, optimize=True)
 
 
-WRITE = {
-    "picture": write_picture,
-    "poster": write_poster,
-    "preview": write_preview,
-}
+WRITE = {"picture": write_picture, "preview": write_preview}
 
 if __name__ == "__main__":
     WRITE[sys.argv[1]]()

@@ -1,210 +1,98 @@
-"""Pairs of numbers as arrows in a plane: hands of clocks, turned vectors."""
+"""Pairs of numbers as arrows in a plane, and the angle between them."""
 
-import itertools
 import math
 
 import torch
 from matplotlib.patches import Circle, Wedge
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, largest, titles_of
-from tformer_lite.drawing.surface.matrix import (
-    labels_for,
-    number,
-    with_minus,
-)
-from tformer_lite.drawing.surface.page import (
-    Page,
-    Place,
-    Style,
-    text_width,
-)
+from pictures.canvas import WIDEST, Canvas, largest
+from tformer_lite.drawing.surface.matrix import number, with_minus
+from tformer_lite.drawing.surface.page import Place, Style, text_width
 from tformer_lite.drawing.surface.palette import AROUND_ZERO, EDGE, INK, LINE
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["arrows"]
 
-# From dial to dial, at least and at most: of one hand, and of two.
-PITCH = {1: (28, 44), 2: (116, 172)}
-RADIUS, LINE_HIGH = 48, 14  # of a dial, at most; of a line of letters
-Labels = list[list[str]]
+HIGH, RADIUS = 182, 48  # from circle to circle below, and of one
+SHAFT: Style = {"angles": "xy", "scale_units": "xy", "scale": 1, "zorder": 3}
+SHAFT |= {"units": "dots", "width": 1.6, "minlength": 0, "clip_on": False}
+SHAFT |= {"headwidth": 4, "headlength": 5, "headaxislength": 5}
 
 
 def arrows(
-    *points: Tensor,
-    rows: list[str] | None = None,
-    columns: list[str] | None = None,
-    titles: list[str] | None = None,
+    one: Tensor, other: Tensor, columns: list[str], titles: list[str]
 ) -> Picture:
-    """Draw pairs of numbers as arrows, each in a circle: (T, 2) -> a picture.
+    """Draw pairs of numbers as two arrows in a circle: (T, 2), (T, 2).
 
     The first number of a pair goes to the right, the second up; the circles
-    are as large as the longest arrow. With (R, T, 2) there are R rows of
-    circles. Of two tensors, each circle shows an arrow of either: the angle
-    between them has the colour of their dot product, which stands below.
-    `rows` and `columns` label the circles; a label's further lines are
-    small. `titles` replaces what you wrote as arguments. Raises ValueError
-    for other shapes, and for other than one or two tensors.
+    are as large as the longest arrow. The angle between the two has the
+    colour of their dot product, which stands below. `columns` label the
+    circles; a label's second line is small. `titles` names the arrows.
+    Raises ValueError for other shapes.
 
-    >>> arrows(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), titles=["hand"])
-    hand (1, 2, 2): an arrow in each of 2 ...
+    >>> arrows(torch.eye(2), torch.eye(2), ["at 0", "at 1"], ["q", "k"])
+    q, k (2, 2): two arrows, and the angle between them, in 2 circles...
     """
-    titles = titles_of(titles, len(points))
-    if len(points) not in PITCH:
+    shape = tuple(one.shape)
+    if one.shape != other.shape or shape != (len(columns), 2) or not columns:
         raise ValueError(
-            f"{len(points)} tensors: give one tensor of arrows, or two to "
-            "compare."
+            f"{shape}, {tuple(other.shape)} and {len(columns)} labels: each "
+            "arrow shows two channels, such as q[:, :2], needs its "
+            "counterpart, and a label."
         )
-    tensors = [torch.as_tensor(each).detach().cpu() for each in points]
-    for title, each in zip(titles, tensors):
-        check_pairs(title, each, tensors[0])
-    values = torch.stack(tensors).double()
-    values = values[:, None] if values.ndim == 3 else values
-    n_rows, n_columns = values.shape[1:3]
-    given = [""] if rows is None and n_rows == 1 else rows
-    labels = labels_of(given, n_rows), labels_of(columns, n_columns)
-    page = Dials(titles, values, *labels)
-    return page.picture(arrows_text(titles, values, *labels))
+    values = torch.stack((one, other)).detach().cpu().double()
+    say = f"{', '.join(titles)} {shape}: two arrows, and the angle between "
+    lines = [f"{say}them, in {len(columns)} circles.\n"]
+    for label, ends in zip(columns, values.transpose(0, 1)):
+        said = [f"({number(x)}, {number(y)})" for x, y in ends]
+        said = [f"{name} {end}" for name, end in zip(titles, said)]
+        product = f"product {number(ends.prod(0).sum())}"
+        name = label.replace("\n", ", ")
+        lines.append(f"{name}: {'  '.join([*said, product])}")
+    return draw_circles(titles, values, columns).picture("\n".join(lines))
 
 
-def check_pairs(title: str, values: Tensor, first: Tensor) -> None:
-    """Raise ValueError for what is no (T, 2) or (R, T, 2), or not shaped as
-    the first."""
-    shape = tuple(values.shape)
-    if len(shape) not in (2, 3) or shape[-1] != 2 or not values.numel():
-        raise ValueError(
-            f"{title} has shape {shape}, and an arrow shows two numbers: "
-            "choose two channels, such as q[:, :2]."
-        )
-    if values.shape != first.shape:
-        raise ValueError(
-            f"{title} has shape {shape}, the first {tuple(first.shape)}: "
-            "each arrow needs its counterpart."
-        )
-    if values.is_complex() or not values.double().isfinite().all():
-        raise ValueError(f"{title} is not real and finite everywhere.")
+@with_style
+def draw_circles(
+    titles: list[str], values: Tensor, columns: list[str]
+) -> Canvas:
+    """Draw as many circles beside each other as fit, and more below."""
+    page, longest = Canvas(), values.norm(dim=-1).max().item() or 1.0
+    words = [line for label in columns for line in label.split("\n")]
+    each = max(1, int((WIDEST - 12) // max(116, *map(text_width, words))))
+    wide, scores = (WIDEST - 12) / each, values.prod(0).sum(-1)
+    shades, limit = AROUND_ZERO.scale(AROUND_ZERO.light), largest(scores)
+    for i, label in enumerate(columns):
+        x, y = wide * (i % each + 0.5), HIGH * (i // each)
+        (first, *more), score = label.split("\n"), scores[i].item()
+        page.bold(x, y - RADIUS - 36, first, wide)
+        for line in more[:1]:
+            page.note(x, y - RADIUS - 22, line)
+        ends = values[:, i] / longest * (RADIUS - 1) * torch.tensor([1, -1])
+        fill = shades(0.5 + score / limit / 2)
+        draw_arrows(page, (x, y), ends.tolist(), titles, fill)
+        product = f"{' · '.join(titles)} = {with_minus(number(score))}"
+        page.bold(x, y + RADIUS + 24, product, wide)
+    return page
 
 
-def labels_of(chosen: list[str] | None, size: int) -> Labels:
-    """Split each label in its lines; the first may be empty."""
-    if chosen is not None and len(chosen) != size:
-        raise ValueError(f"{len(chosen)} labels for {size} circles.")
-    chosen = labels_for(None, size) if chosen is None else chosen
-    lines = [str(label).split("\n") for label in chosen]
-    return [labels_for(each, len(each)) for each in lines]
-
-
-def arrows_text(
-    titles: list[str], values: Tensor, rows: Labels, columns: Labels
-) -> str:
-    """Say what the circles show: a paragraph of words, then numbers."""
-    count, what = len(rows) * len(columns), "an arrow"
-    if len(values) == 2:
-        what = "two arrows, and the angle between them,"
-    say = f"{', '.join(titles)} {tuple(values.shape[1:])}: {what} in each of "
-    paragraphs = [f"{say}{count} circle{'s' * (count > 1)}."]
-    for i, row in enumerate(rows):
-        lines = [" ".join(row)] * any(row)
-        for j, column in enumerate(columns):
-            ends = [
-                f"{title} ({number(x)}, {number(y)})"
-                for title, (x, y) in zip(titles, values[:, i, j].tolist())
-            ]
-            if len(values) == 2:
-                score = values[:, i, j].prod(0).sum()
-                ends.append(f"product {number(score)}")
-            lines.append(f"{', '.join(column)}: {'  '.join(ends)}")
-        paragraphs.append("\n".join(lines))
-    return "\n\n".join(paragraphs)
-
-
-def label_width(labels: Labels) -> float:
-    """How wide the widest line of labels is."""
-    return max(text_width(x) for lines in labels for x in lines)
-
-
-class Dials(Canvas):
-    """A page of circles: in bands, as many beside each other as fit, with
-    labels beside and above."""
-
-    @with_style
-    def __init__(
-        self, titles: list[str], values: Tensor, rows: Labels, columns: Labels
-    ):
-        super().__init__()
-        self.titles, self.values, self.rows = titles, values, len(rows)
-        n, self.two = len(columns), len(values) == 2
-        least, most = map(float, PITCH[len(values)])
-        least = max(least, 6 + label_width(columns))
-        room = WIDEST - 12 - label_width(rows)
-        bands = math.ceil(n / max(1, room // least))
-        self.band = math.ceil(n / bands)
-        self.pitch = min(max(most, least), room / self.band)
-        self.radius = min(RADIUS, self.pitch / 2 - 2 - 14 * self.two)
-        self.head = LINE_HIGH * max(map(len, columns)) + 12 * self.two
-        self.high = 2 * self.radius + 8 + 32 * self.two
-        self.longest = float(values.norm(dim=-1).max()) or 1.0
-        for i, j in itertools.product(range(len(rows)), range(n)):
-            x, y = self.middle(i, j)
-            if j % self.band == 0:
-                side = -6, y - LINE_HIGH * (len(rows[i]) - 1) / 2
-                draw_label(self, side, rows[i], ha="right")
-            if i == 0:
-                top = y - self.radius - self.head + 4
-                draw_label(self, (x, top), columns[j])
-            draw_dial(self, i, j)
-
-    def middle(self, i: int, j: int) -> Place:
-        """Where the middle of a circle is."""
-        band, at = divmod(j, self.band)
-        top = self.head + band * (self.head + self.high * self.rows + 4)
-        y = top + self.high * i + self.radius + 4
-        return self.pitch * (at + 0.5), y
-
-
-def draw_label(page: Page, at: Place, lines: list[str], **style: str) -> None:
-    """Write a label: its first line bold, the others small."""
-    (x, y), (first, *others) = at, lines
-    page.write(x, y, first, weight="bold", **style)
-    for n, line in enumerate(others, 1):
-        page.note(x, y + LINE_HIGH * n, line, **style)
-
-
-def draw_dial(page: Dials, i: int, j: int) -> None:
-    """Draw a circle with its arrows; between two, their angle in the colour
-    of their product, which stands below."""
-    (x, y), vectors = page.middle(i, j), page.values[:, i, j]
-    ends = vectors / page.longest * (page.radius - 1) * torch.tensor([1, -1])
-    circle: Style = {"fill": False, "ec": EDGE[0]}
-    page.add(Circle((x, y), page.radius, **circle))
-    if page.two:
-        draw_angle(page, (x, y), ends.tolist(), vectors.prod(0).sum())
-    shafts: Style = {"angles": "xy", "scale_units": "xy", "scale": 1}
-    shafts |= {"units": "dots", "width": 1.6, "minlength": 0, "zorder": 3}
-    shafts |= {"headwidth": 4, "headlength": 5, "headaxislength": 5}
-    tails = [x] * len(ends), [y] * len(ends)
-    page.ax.quiver(*tails, *ends.T, color=INK[0], clip_on=False, **shafts)
-
-
-def draw_angle(
-    page: Dials, at: Place, ends: list[list[float]], score: Tensor
+def draw_arrows(
+    page: Canvas, at: Place, ends: list[Place], titles: list[str], fill: tuple
 ) -> None:
-    """Name two arrows, fill the angle between them, and write their
-    product."""
+    """Draw a circle with two arrows, their names, and their angle, filled."""
     (x, y), taken = at, list[Place]()
-    for title, (right, down) in zip(page.titles, ends):
+    page.add(Circle(at, RADIUS, fill=False, ec=EDGE[0]))
+    for title, (right, down) in zip(titles, ends):
         far = 1 + 9 / max(1.0, math.hypot(right, down))
         place = x + right * far, y + down * far
         if any(math.dist(place, other) < 14 for other in taken):
             place = place[0] + 14, place[1]
         taken.append(place)
         page.write(*place, title, weight="bold")
-    limit = largest(page.values.prod(0).sum(-1))
-    fill = AROUND_ZERO.scale(AROUND_ZERO.light)(0.5 + score.item() / limit / 2)
     one, other = (math.degrees(math.atan2(end[1], end[0])) for end in ends)
     turn = (other - one) % 360
     start, turn = (other, 360 - turn) if turn > 180 else (one, turn)
     style: Style = {"fc": fill, "ec": LINE[0], "lw": 0.6}
-    page.add(Wedge(at, page.radius * 0.45, start, start + turn, **style))
-    product = f"{' · '.join(page.titles)} = {with_minus(number(score))}"
-    page.write(x, y + page.radius + 24, product, weight="bold")
+    page.add(Wedge(at, RADIUS * 0.45, start, start + turn, **style))
+    page.ax.quiver([x, x], [y, y], *zip(*ends), color=INK[0], **SHAFT)

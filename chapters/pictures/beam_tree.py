@@ -186,7 +186,7 @@ class Tree(Canvas):
             draw_node(self, node)
         for end in self.ends:
             draw_bar(self, end)
-        foot = (self.steps + 1.5) * STEP - 4, "bars: all words of a row"
+        foot = (self.steps + 1.5) * STEP - 4, "bars: all words of a path"
         self.note(-self.wide / 2, *foot, ha="left")
 
     def middle(self, node: Node) -> Place:

@@ -1,30 +1,41 @@
-"""What comes of a task without a part: a dot for every seed."""
+"""What comes of a task without a part: which share is still right."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
-from textwrap import fill
 
-from pictures.canvas import Canvas
-from tformer_lite.drawing.surface.page import Style
-from tformer_lite.drawing.surface.palette import EDGE, GREY, INK, PAPER
+import torch
+
+from pictures.canvas import WIDEST, Canvas
+from tformer_lite.drawing.surface.page import (
+    NAME,
+    Box,
+    Place,
+    Style,
+    lines,
+    text_width,
+)
+from tformer_lite.drawing.surface.palette import EDGE, GREY, INK, SHARE
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["without"]
 
 NOTHING = "nothing"  # what the whole model leaves out
 WHOLE = "nothing left out"  # and what its row is called
-ROW, WIDE = 20, 164  # a row, and what its dots have
-LETTERS = 23  # of a name, in a line
-SPOT: Style = {"marker": "o", "ls": "", "ms": 5.5, "clip_on": False}
-# What the book calls the sentences of `benchmarks/left_out.py`.
+ROW, BAR, WIDE = 42, 12, 320  # a row of one panel, its bar, a bar of 100 %
+LEFT, HIGH, LINE = 96, 31, 14  # of a table: names; a row, a line
+LOST = 0.03  # what is less right than that is in strong colour
+ORANGE = SHARE.light[-1]
+# What the book calls the sentences of `benchmarks/left_out.py`, and one of
+# each; for those in brackets the first word is given.
 TASKS = {
-    "roles": "who did what to whom",
-    "other": "other sentences",
-    "polite": "polite",
-    "order": "order",
-    "people": "people",
-    "names": "names",
+    "roles": ("who did what to whom", "ram knew the tired student."),
+    "other": ("other sentences", "his house was expensive."),
+    "polite": ("polite", "you will buy mangoes. (तपाईं …)"),
+    "order": ("order", "i bought mangoes there yesterday. (हिजो …)"),
+    "people": ("people", "the doctor knew the thief of the doctor."),
+    "names": ("names", "ram's ox is here. → बिजुली यहाँ छ ।"),
 }
+SENTENCES = dict(TASKS.values())
 Shares = Mapping[str, float]  # of what is right, by seed
 Tasks = Mapping[str, Mapping[str, Shares]]  # by part
 Rows = dict[str, tuple[Shares, Shares]]  # without a part, and whole
@@ -32,13 +43,14 @@ Rows = dict[str, tuple[Shares, Shares]]  # without a part, and whole
 
 def without(tasks: Tasks, part: str = "") -> Picture:
     """Draw which share of each task is right when a part is left out of the
-    model: a dot for each seed.
+    model: a bar or a cell for the mean of the seeds, and their range.
 
     `tasks` gives, for each task and part, the share of each seed between 0
     and 1; the part `nothing` is the whole model. With a `part` there is a
-    row for each task that was tried without it, and the whole model's shares
-    are rings; without one a panel for each task, with a row for each part,
-    in one order. Raises ValueError for a part that no task leaves out.
+    bar for each task that was tried without it, what loses most first, and a
+    mark where the whole model is. Without one there is a table, a row for
+    each part, a column for each task; a single task has bars. What is lost
+    is orange. Raises ValueError for a part that no task leaves out.
 
     >>> tasks = {"names": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
     >>> without(tasks, "norms")
@@ -55,22 +67,29 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     else:
         order = parts_order(tasks)
         panels = {
-            TASKS.get(task, task): by_part(found, order)
+            title_of(task): by_part(found, order)
             for task, found in tasks.items()
             if found
         }
-    pages = [draw_rows(title, rows) for title, rows in panels.items()]
     text = "\n".join(shares_text(*panel) for panel in panels.items())
-    return pages[0].picture(text, *pages[1:])
+    draw = draw_parts if len(panels) > 1 else draw_rows
+    return draw(panels).picture(text)
+
+
+def title_of(task: str) -> str:
+    """Give what the book calls a task."""
+    return TASKS.get(task, (task,))[0]
 
 
 def by_task(tasks: Tasks, part: str) -> Rows:
-    """Give each task's shares without a part, and whole."""
-    return {
-        TASKS.get(task, task): (found[part], found.get(NOTHING, {}))
+    """Give each task's shares without a part, and whole: what loses most
+    first."""
+    rows = {
+        title_of(task): (found[part], found.get(NOTHING, {}))
         for task, found in tasks.items()
         if found.get(part)
     }
+    return dict(sorted(rows.items(), key=lambda row: -lost(*row[1])))
 
 
 def by_part(found: Mapping[str, Shares], order: list[str]) -> Rows:
@@ -84,13 +103,12 @@ def by_part(found: Mapping[str, Shares], order: list[str]) -> Rows:
 
 
 def parts_order(tasks: Tasks) -> list[str]:
-    """List the whole model, then what the first task that lacks it misses
-    most."""
-    order = [NOTHING]
+    """List the whole model, then what misses most on the average."""
+    means = dict[str, list[float]]()
     for found in tasks.values():
-        rest = found.keys() - {*order}
-        order += sorted(rest, key=lambda x: (mean_of(found[x]), x))
-    return order
+        for part, shares in found.items():
+            means.setdefault(part, []).append(mean_of(shares))
+    return sorted(means, key=lambda x: (x != NOTHING, mean(means[x]), x))
 
 
 def shares_text(title: str, rows: Rows) -> str:
@@ -113,33 +131,92 @@ def mean_of(shares: Shares) -> float:
     return mean(shares.values())
 
 
+def lost(shares: Shares, whole: Shares) -> float:
+    """Give how much less is right than with the whole model."""
+    return (mean_of(whole) if whole else 1) - mean_of(shares)
+
+
 @with_style
-def draw_rows(title: str, rows: Rows) -> Canvas:
-    """Draw a row for each name: rings for the whole, dots without a part."""
-    page, high = Canvas(), ROW * len(rows)
-    ax = page.chart((0, 0, WIDE, high))
-    ax.set(xlim=(0, 100), ylim=(len(rows) - 0.5, -0.5), axisbelow=True)
-    ax.set_xticks(range(0, 101, 25))
-    names = [fill(name, LETTERS) for name in rows]
-    ax.set_yticks(range(len(rows)), names)
-    ax.grid(color=EDGE[0], lw=0.7)
-    ax.tick_params(axis="y", pad=8)
-    for y, (shares, whole) in enumerate(rows.values()):
-        ring: Style = SPOT | {"mec": GREY[0], "mfc": PAPER[0], "ms": 7.5}
-        dot: Style = SPOT | {"mec": PAPER[0], "mfc": INK[0], "mew": 0.6}
-        ax.plot(*spread(whole, y), **ring)
-        ax.plot(*spread(shares, y), **dot)
-        mid: Style = {"va": "center", "weight": "bold"}
-        ax.text(107, y, percent(mean_of(shares)), **mid)
-    page.bold(-120, -13, title, ha="left")
-    page.note(WIDE + 32, -13, "% right", ha="right")
+def draw_rows(panels: Mapping[str, Rows]) -> Canvas:
+    """Draw a bar for each row, as long as its mean, a line from its lowest
+    seed to its highest, and a mark where the whole model is."""
+    ((title, rows),) = panels.items()
+    page, known = Canvas(), any(name in SENTENCES for name in rows)
+    left, step = (0, ROW) if known else (LEFT, HIGH)
+    page.bold(0, -42, title, ha="left")
+    marked = " (mark: nothing left out)" * any(x for _, x in rows.values())
+    page.note(0, -24, f"% right{marked}", ha="left")
+    for i, (name, (shares, whole)) in enumerate(rows.items()):
+        y, share, ends = step * i, mean_of(shares), ends_of(shares)
+        bad, middle = lost(shares, whole) > LOST, step * i + 16 * known
+        page.bold(0, y, name, ha="left")
+        x = text_width(name, NAME, "bold") + 10
+        page.note(x, y, SENTENCES.get(name, ""), ha="left")
+        box: Box = left, middle - BAR / 2, WIDE - left, BAR
+        page.rectangle(box, fill=False, ec=EDGE[0], lw=0.8)
+        box = left, middle - BAR / 2, share * (WIDE - left), BAR
+        page.rectangle(box, fc=ORANGE if bad else EDGE[0], lw=0)
+        drawn: list[tuple[Sequence[float], float]] = [(ends, 0)]
+        drawn += [([mean_of(whole)] * 2, 8)] if whole else []
+        for places, high in drawn:
+            xs = [left + (WIDE - left) * x for x in places]
+            ys = middle - high, middle + high
+            page.ax.plot(xs, ys, color=INK[0], lw=1.5, clip_on=False)
+        write_share(page, (WIDE + 22, middle), shares, bad)
     return page
 
 
-def spread(shares: Shares, y: float) -> tuple[list[float], list[float]]:
-    """Place dots so that near ones lie above and below their row."""
-    across = sorted(100 * share for share in shares.values())
-    middle = (len(across) - 1) / 2
-    near = len(across) > 1 and across[-1] - across[0] < 10
-    down = [y + 0.12 * (i - middle) * near for i in range(len(across))]
-    return across, down
+def ends_of(shares: Shares) -> tuple[float, float]:
+    """Give the lowest and the highest share."""
+    return min(shares.values()), max(shares.values())
+
+
+def write_share(page: Canvas, at: Place, shares: Shares, bad: bool) -> None:
+    """Write a mean in percent, bold or grey."""
+    style: Style = {"weight": "bold"} if bad else {"color": GREY[0]}
+    page.write(*at, percent(mean_of(shares)), **style)
+
+
+@with_style
+def draw_parts(panels: Mapping[str, Rows]) -> Canvas:
+    """Draw a column for each task and a row for each part: the mean, and,
+    in a strong colour, what is lost, with the range of the seeds."""
+    page, wide = Canvas(), (WIDEST - LEFT) / len(panels)
+    names = [*dict.fromkeys(x for rows in panels.values() for x in rows)]
+    losses = torch.zeros(len(names), len(panels))
+    page.note(LEFT - 6, -10, "% right without", ha="right")
+    for j, (title, rows) in enumerate(panels.items()):
+        x, whole = LEFT + wide * (j + 0.5), rows.get(WHOLE, ({}, {}))[0]
+        head = lines(title.replace(" sentences", ""), wide + 4)
+        for i, line in enumerate(head, -len(head)):
+            page.write(x, LINE * i + 4, line)
+        for name, (shares, _) in rows.items():
+            i = names.index(name)
+            y, less = HIGH * (i + 0.5), lost(shares, whole)
+            bad, ends = less > LOST, [*map(percent, ends_of(shares))]
+            losses[i, j] = less * bad
+            two = bad and ends[0] != ends[1]
+            write_share(page, (x, y - LINE / 2 * two), shares, bad)
+            page.write(x, y + LINE / 2, "–".join(ends) if two else "")
+    box = LEFT, 0, WIDEST - LEFT, HIGH * len(names)
+    page.cells(box, losses, SHARE, (0, 0.5))
+    write_names(page, names)
+    write_sentences(page, HIGH * len(names) + 18, panels)
+    return page
+
+
+def write_sentences(page: Canvas, top: float, titles: Iterable[str]) -> None:
+    """Write a sentence of each task that has one, below the table."""
+    for i, title in enumerate(x for x in titles if x in SENTENCES):
+        page.write(0, top + 17 * i, title, ha="left", weight="bold")
+        x = text_width(title, weight="bold") + 8
+        page.note(x, top + 17 * i, SENTENCES[title], ha="left")
+
+
+def write_names(page: Canvas, names: list[str]) -> None:
+    """Write what each row of a table is called, beside it."""
+    for i, name in enumerate(names):
+        broken = lines(name, LEFT - 8)
+        top = HIGH * (i + 0.5) - LINE * (len(broken) - 1) / 2
+        for k, line in enumerate(broken):
+            page.write(LEFT - 6, top + LINE * k, line, ha="right")

@@ -27,12 +27,12 @@ const meanOf = (numbers) => numbers.reduce((all, a) => all + a, 0) / numbers.len
 const MADE = {
   matmul: ([x, y], at) => sum(row(x, at, -1).map((a, k) => [a, numberAt(y, at.with(-2, k))])),
   softmax: ([x, axis], at) => ({ ...share(row(x, at, axis), at.at(axis)),
-    ...((axis + 1) % x.shape.length && { says: `e to the score, less the largest along axis ${axis}; divided by their sum` }) }),
+    ...((axis + 1) % x.shape.length && { says: `e to the score minus the largest along axis ${axis}; divided by their sum` }) }),
   layer_norm([x, gain, offset, eps], at) {
     const mean = meanOf(row(x, at, -1));
     const deviation = Math.sqrt(meanOf(row(x, at, -1).map((a) => (a - mean) ** 2)) + eps);
     const [by, more] = [numberAt(gain, at) ?? 1, numberAt(offset, at) ?? 0];
-    const says = "less the row's mean, divided by its deviation, times a gain, plus an offset";
+    const says = "minus the row's mean, divided by its standard deviation, times a gain, plus an offset";
     return { says, ...sum([[numberAt(x, at), 1], [-mean, 1]], (a) => (a / deviation) * by + more,
       ["÷", deviation, "×", by, "+", more]) };
   },

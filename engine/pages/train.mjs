@@ -38,7 +38,7 @@ function newRun() {
   const typed = page.sentence.value.toLowerCase().match(/[^\s.,?!]+|[.,?!]/g) ?? [];
   const turned = turnRound(grammar, typed)?.turned;
   page.sentence.setCustomValidity(turned ? ""
-    : "In it, somebody has to do something to somebody, as in: we saw ram.");
+    : "Somebody must do something to somebody in it, as in: we saw ram.");
   return {
     change, name: "", sentences: turned ? [typed, turned] : [],
     seed: page.seed.valueAsNumber, steps: page.steps.valueAsNumber,

@@ -182,7 +182,7 @@ function takeUp({ s = page.sentence.value, old, now = "" }) {
   own = !old;
   page.sentence.value = s;
   take(text ?? myTransformer);
-  if (text === null) page.changes.append(inItem(`The file has no such piece, or several: ${old}`));
+  if (text === null) page.changes.append(inItem(`This is not in the file, or more than once: ${old}`));
 }
 
 /** Translate another sentence. */

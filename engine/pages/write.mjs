@@ -102,7 +102,7 @@ class Writing {
     const written = JSON.parse(recalled(WRITTEN)) ?? {};
     const file = recalled(KEPT) || myTransformer;
     const old = [written[this.names], this.book].find((part) => part && bare(file).includes(part));
-    if (!old) return `In ${LINK} this place has other lines: they stay.`;
+    if (!old) return `${LINK} has other lines here: they are kept.`;
     const rows = file.split("\n");
     const start = above(old, bare(file));
     const taken = rows.splice(start, lines(old), ...own.split("\n")).join("\n");
@@ -113,7 +113,7 @@ class Writing {
     keep(WRITTEN, JSON.stringify(written));
     const mine = Object.keys(written).filter((names) => bare(now).includes(written[names]));
     const many = mine.join().split(",").length;
-    return `Your lines now stand in ${LINK}. Yours so far: ${many} of the model’s ${parts} parts.`;
+    return `Your lines are now in ${LINK}. Yours so far: ${many} of the model’s ${parts} parts.`;
   }
 }
 

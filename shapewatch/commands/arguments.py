@@ -16,7 +16,7 @@ from shapewatch.commands.running import (
 PROGRAM = "python -m shapewatch"
 ABOUT = "See the shapes of a PyTorch model, and check what holds for it."
 FACTORY = (
-    "module:function or file.py:function; it gives (model, inputs) or "
+    "module:function or file.py:function; it returns (model, inputs) or "
     "(model, a dictionary)"
 )
 BOTH = "both"  # the command that is meant where none is typed
@@ -46,7 +46,7 @@ def add_names(parser: Parser) -> None:
     parser.add("--dims", "sizes of axes, as B=2,T=8,H=3,D=4,C=H*D")
     text = "the axes of an input, as 'B T C'; once for each input"
     parser.add("--axes", text, action="append", metavar="TEXT")
-    text = "levels of modules to print, if not what fits a screen"
+    text = "levels of modules to print (default: what fits a screen)"
     parser.add("--depth", text, type=count)
 
 

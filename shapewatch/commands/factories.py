@@ -31,7 +31,7 @@ def call_factory(target: str) -> tuple[Any, tuple]:
     model, *inputs = result if isinstance(result, (tuple, list)) else [result]
     if not callable(model):
         kind = type(model).__name__
-        raise ValueError(f"{target} gave {kind}, and no model: {GIVES}")
+        raise ValueError(f"{target} gave {kind}, not a model: {GIVES}")
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         return model, tuple(inputs[0])
     return model, tuple(inputs)

@@ -17,7 +17,7 @@ WRONG = 2
 def number(text: str, least: int = 0) -> int:
     """Read a whole number."""
     if not text.strip().lstrip("+-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     if int(text) < least:
         raise argparse.ArgumentTypeError(f"{text} is less than {least}")
     if int(text) > sys.maxsize:

@@ -33,7 +33,7 @@ class Matrix(NamedTuple):
 
 @check
 def activations(subject: Subject) -> Verdict:
-    """See whether an activation stands between two matrices, where there are
+    """Check that an activation stands between two matrices, where there are
     more channels than before and after.
 
     Without one, both are as good as a single matrix: Vaswani et al. (2017),
@@ -55,8 +55,8 @@ def activations(subject: Subject) -> Verdict:
             says = (
                 f"In {' and '.join(paths)}, two matrices follow each other: "
                 f"{first.before} channels become {first.after}, and then "
-                f"{second.after}, with nothing between that is not linear. "
-                "They are as good as one: is an activation missing?"
+                f"{second.after}, with nothing nonlinear between them. They "
+                "act as one matrix: is an activation missing?"
             )
             return False, says, sizes
     if path := collapsed_linears(flow, matrices):

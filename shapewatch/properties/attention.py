@@ -17,7 +17,7 @@ ROW_TOLERANCE = 2 * torch.finfo(torch.bfloat16).eps  # of the fewest digits
 
 @check
 def weight_rows(subject: Subject) -> Verdict:
-    """See whether the weights that mix the values sum to 1 in each row.
+    """Check that the weights that mix the values sum to 1 in each row.
 
     Then the output is a mean of values, whatever the number of keys. Vaswani
     et al. (2017), equation 1.
@@ -61,7 +61,7 @@ def empty_padding(subject: Subject, sums: Tensor) -> Tensor:
 
 @check
 def score_scale(subject: Subject) -> Verdict:
-    """See whether queries and keys of variance 1 would give scores of
+    """Check that queries and keys of variance 1 would give scores of
     variance 1: a product of D of them has variance D.
 
     Larger scores give all weight to one position, and the softmax next to no

@@ -19,7 +19,7 @@ from shapewatch.properties.subject import NotJudgedError, Subject
 
 @check
 def batch_independence(subject: Subject) -> Verdict:
-    """See whether each row gives alone what it gives in a batch.
+    """Check that each row has the same output alone as in a batch.
 
     Rows of a batch are strangers to each other: what one gives must not
     depend on who is beside it.
@@ -45,9 +45,9 @@ def batch_independence(subject: Subject) -> Verdict:
             return True, says, moves
     b, t = first((ways[0] > allowed) & real)
     says = (
-        f"Sequence {b}: output {t} is another one when it is alone. Look for "
-        "an axis that is taken for another: batch first or second, and what "
-        "norms and softmax run over."
+        f"Sequence {b}: output {t} changes when the sequence is alone. Look "
+        "for swapped axes: batch first or second, and the axes of norms and "
+        "softmax."
     )
     return False, says, ways[0]
 

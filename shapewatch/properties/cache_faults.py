@@ -22,11 +22,11 @@ from shapewatch.tracing.questions.flow import Data
 
 NO_USE = "new words find {keys} of {end} keys: the cache is not used."
 TOO_FEW = (
-    "new words find {keys} of {end} keys: not all of the cache is handed on "
+    "new words find {keys} of {end} keys: part of the cache is not passed on "
     "to the next step."
 )
 ORDER = (
-    "{names} are joined in another order: those of the cache come first, and "
+    "{names} are joined in the wrong order: those of the cache come first, "
     "then the new ones."
 )
 FROM_ZERO = (
@@ -34,12 +34,12 @@ FROM_ZERO = (
     "ends."
 )
 STALE = (
-    "{names} of the cache are not those that were computed: something is not "
-    "kept, or is written over."
+    "{names} in the cache are not those that were computed: something is not "
+    "kept, or is overwritten."
 )
 TOO_NARROW = (
-    "the mask is that of the new words alone: it hides some of the cache from "
-    "them. They see all of it: the mask's last row has no zero."
+    "the mask covers the new words only and hides part of the cache from "
+    "them. They should see all of it: the mask's last row has no zero."
 )
 TOO_WIDE = "the mask shows new words what it hides from them in a whole run."
 BIAS = "what is added to scores for positions starts at 0 again."

@@ -30,8 +30,8 @@ PieceRun = Callable[..., Tensor]
 
 @check
 def cached_run(subject: Subject) -> Verdict:
-    """See whether a sequence that is read in pieces, with the cache that the
-    model takes and gives back, has the outputs that it has as a whole.
+    """Check that a sequence that is read in pieces, with the model's cache,
+    has the same outputs as when it is read as a whole.
 
     A cache saves work, and changes no number. The model takes it as an
     optional input and gives it back, or keeps it inside.
@@ -59,7 +59,7 @@ def cached_run(subject: Subject) -> Verdict:
             if (apart > 10 * rounding_tolerance(subject)).any():
                 says = why_apart(subject, way, run, given, apart)
                 return False, says, apart, run.level
-    says = "Read in pieces, with a cache, it gives what it gives whole."
+    says = "In pieces, with a cache, the outputs are those of a whole run."
     return True, says, least
 
 
@@ -83,7 +83,7 @@ def why_apart(
 ) -> str:
     """Say which output is another one in pieces, when, and why."""
     n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
-    says = f"Sequence 0: output {n} is another one when {run.when}"
+    says = f"Sequence 0: output {n} changes when {run.when}"
     ends, why = run.ends(given[-1]), run.look
     if not run.after:
         why = cache_fault(subject, way, given, ends, n) or why
@@ -153,14 +153,14 @@ CACHE_RUNS = (
         "along.",
     ),
     CacheRun(
-        "another sequence was read before, though no cache of that was handed "
+        "another sequence was read before, although its cache was not passed "
         "on",
         "look for keys and values that the model keeps.",
         after=True,
     ),
     CacheRun(
-        "two words at a time follow a cache, though one by one they give what "
-        "they give whole",
+        "two words at a time follow a cache, though one at a time they match "
+        "the whole run",
         "does each see the other?",
         " Some models are meant to read one at a time.",
         UNUSUAL,

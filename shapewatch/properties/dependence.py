@@ -44,14 +44,14 @@ REFUSED_LENGTHS = "Shorter inputs are refused."
 SOURCE, TARGET = (True, False), (False, True)
 CROSS = [TARGET, SOURCE, SOURCE]
 ROLES_HINT = (
-    "Look at who is handed to cross-attention, and as what: the target asks, "
-    "and the source answers with both keys and values."
+    "Look at the arguments of cross-attention: queries come from the target, "
+    "keys and values both from the source."
 )
 
 
 @check
 def causality(subject: Subject) -> Verdict:
-    """See whether a position depends on later ones: it must not.
+    """Check that no position depends on later ones.
 
     A model that can read the next word learns to copy it, not to predict it.
     Vaswani et al. (2017), section 3.2.3.
@@ -66,7 +66,7 @@ def causality(subject: Subject) -> Verdict:
         raise NotJudgedError(FUTURE)
     judged_by_position(subject)
     if subject.inputs[-1].shape[1] < 2:
-        raise NotJudgedError("There is one position only: none is later.")
+        raise NotJudgedError("There is only one position, and none after it.")
     matrices, refused = [], []
     for moves_of, says in CAUSAL_RUNS:
         try:
@@ -173,12 +173,12 @@ CAUSAL_RUNS = (
     (
         with_other_ids,
         "Sequence {b}: position {t} moves when the ids from position {s} on, "
-        "which are later, become others. Look at what reads ids besides the "
+        "which are later, change. Look at what reads ids besides the "
         "embedding: a mask, a bias, what is added to the logits.",
     ),
     (
         with_shorter_inputs,
-        "Sequence {b}: position {t} is another one when the input ends before "
+        "Sequence {b}: position {t} changes when the input ends before "
         "position {s}. Look at what depends on the length: masks, positions, "
         "means.",
     ),
@@ -194,9 +194,9 @@ CAUSAL_RUNS = (
 @check
 @whatever_weights
 def source_coverage(subject: Subject) -> Verdict:
-    """See whether each output depends on the source, and each target position
-    gives a weight to each real source position, in some head of each
-    cross-attention.
+    """Check that each output depends on the source, and that each target
+    position gives some weight to each real source position, in some head of
+    each cross-attention.
 
     The memory's mask hides padding alone. A source may also be read in
     another way, as by one attention over both.
@@ -225,8 +225,8 @@ def source_coverage(subject: Subject) -> Verdict:
         return True, says, moves[0]
     for attention, (q, k, v) in roles:
         if k != v or (q == SOURCE and k[1]):
-            says = f"In {attention.path}, the source asks the target, or keys "
-            says += f"and values are not of the same. {ROLES_HINT}"
+            says = f"In {attention.path}, queries come from the source, or "
+            says += f"keys and values from two inputs. {ROLES_HINT}"
             return False, says, moves[0]
     return True, "Each output depends on the source.", moves[0]
 

@@ -205,7 +205,7 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
                 return Finding(name, None, f"It cannot be done here: {error}")
             return Finding(name, False, f"The model fails: {error}")
         except Exception as error:
-            says = f"It could not be asked: {error_line(error)}"
+            says = f"It could not be checked: {error_line(error)}"
             return Finding(name, None, says)
 
     del ask.__wrapped__  # it is called with a model, not a subject

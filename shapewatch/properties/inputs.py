@@ -110,8 +110,8 @@ def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
     unknown = [name for name in named if name not in asked]
     if unknown and Parameter.VAR_KEYWORD not in kinds:
         raise TypeError(
-            f"{unknown[0]!r} is no option here, and no input of the model, "
-            f"which has {', '.join(asked) or 'none'}"
+            f"{unknown[0]!r} is neither an option here nor an input of the "
+            f"model, which has {', '.join(asked) or 'none'}"
         )
 
 
@@ -152,15 +152,15 @@ def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
     for x in tensors([*inputs]):
         if x.is_meta or not x.numel():
             raise ValueError(
-                f"an input {tuple(x.shape)} on {x.device} has no numbers: "
-                "give rows of words, on a device that has some"
+                f"an input {tuple(x.shape)} on {x.device} holds no numbers: "
+                "give rows of words, on a device that holds some"
             )
     for part in getattr(model, "modules", list)():
         if type(part).__module__.startswith("torch.ao.nn.quantized"):
             raise ValueError(
-                f"a quantised {type(part).__name__} rounds by what else is in "
-                "the batch, and has no gradients: ask the model that this "
-                "one was made from"
+                f"a quantised {type(part).__name__} rounds according to the "
+                "rest of the batch and has no gradients: check the model that "
+                "it was made from"
             )
 
 

@@ -140,7 +140,7 @@ def shared_module(model: nn.Module) -> str:
             if first_name != name and child and [*child.parameters()]:
                 return (
                     f"In {path or 'the model'}, {first_name} and {name} are "
-                    "one module: they learn as one. Is that meant?"
+                    "one module and learn together. Is that intended?"
                 )
     return ""
 
@@ -151,8 +151,8 @@ def even_matrix(model: nn.Module) -> str:
         if weight.ndim == 2 and min(weight.shape) > 1:
             first = weight.detach().flatten()[0]
             if first != 0 and bool((weight == first).all()):
-                says = f"All numbers of {name} are the same: what it makes "
-                return f"{says}learns as one. Draw them at random."
+                says = f"All numbers of {name} are the same: its outputs "
+                return f"{says}learn as one. Draw the numbers at random."
     return ""
 
 
@@ -170,7 +170,7 @@ def unlearnt_word(subject: Subject) -> str:
         row = table.padding_idx
         alike = ids.shape == words.shape and (ids == words).float().mean()
         if alike >= 0.5 and row != subject.ids[0] and (words == row).any():
-            says = f"Word {row} is one whose row of {path} never learns: "
+            says = f"The row of word {row} in {path} never learns: "
             says += f"padding_idx={row}. If it is padding, give "
             return f"{says}pad={row}; if not, leave padding_idx out."
     return ""
@@ -181,8 +181,8 @@ POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 
 @check
 def live_parameters(subject: Subject) -> Verdict:
-    """See whether every parameter has a gradient, all that has one is among
-    the parameters, and each word that is given has a row that learns.
+    """Check that every parameter has a gradient, that every tensor with one is
+    a parameter, and that each word of the input has a row that learns.
 
     A layer that is not called, or that no optimizer sees, changes no shape.
 
@@ -230,7 +230,7 @@ def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
         return True, says, sizes
     says = (
         f"{len(odd)} of {len(named)} parameters cannot learn, such as "
-        f"{odd[0]}: requires_grad is False. Is it meant?"
+        f"{odd[0]}: requires_grad is False. Is that intended?"
     )
     return False, says, sizes, UNUSUAL
 

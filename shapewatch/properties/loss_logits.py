@@ -21,9 +21,9 @@ READS = LOOKUPS | {"one_hot", "index_select"}
 LOGIT_PRODUCTS = {"linear", "matmul", "__matmul__", "__rmatmul__", "einsum"}
 LOGIT_PRODUCTS |= {"mm", "bmm", "addmm", "baddbmm"}
 NO_LOSS = "There is no loss: give loss=."
-LOSS_FAILS = "The loss fails, or is no tensor of one number: see `next_word`."
-NO_WORDS = "The last input is no ids: it has no words to ask for."
-UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `next_word`."
+LOSS_FAILS = "The loss fails, or is not one number: see `next_word`."
+NO_WORDS = "The last input is not ids: there are no target words."
+UNSEEN_WORDS = "The targets of the loss cannot be seen: see `next_word`."
 
 
 class LogitSite(NamedTuple):
@@ -103,7 +103,7 @@ def loss_run(subject: Subject) -> LossRun:
     if target.is_floating_point() or target.ndim != 2:
         raise NotJudgedError(NO_WORDS)
     if target.shape[1] < 2:
-        raise NotJudgedError("There is one position only: no word is next.")
+        raise NotJudgedError("There is only one position, and no next word.")
     swap = LogitSwap({})
     loss = subject.call(partial(run_loss, subject, swap), subject.given)
     loss = loss.detach() if isinstance(loss, Tensor) else loss
@@ -128,9 +128,9 @@ def loss_form(subject: Subject) -> str:
     """Say how a loss is called, and how one of next words may be written."""
     names, ids = ("src, tgt", "tgt") if subject.last else ("ids", "ids")
     return (
-        f"loss(model, {names}) is called, as a training step is, and gives a "
-        f"scalar: loss=lambda model, {names}: cross_entropy(model({names})"
-        f"[:, :-1].flatten(0, 1), {ids}[:, 1:].flatten())."
+        f"loss(model, {names}) is called as in a training step and returns a "
+        f"scalar: loss=lambda model, {names}: cross_entropy(model({names})[:, "
+        f":-1].flatten(0, 1), {ids}[:, 1:].flatten())."
     )
 
 

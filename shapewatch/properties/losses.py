@@ -32,17 +32,17 @@ from shapewatch.properties.subject import (
 )
 
 ALIKE = "All words are alike: give rows of different words."
-NEITHER = "It asks for words that are not near by in the rows that were read."
+NEITHER = "The targets are not neighbours of the words that were read."
 SHIFT_HINT = "Compare logits[:, :-1] with ids[:, 1:]."
-RIGHT = "The loss asks each position for the word that comes next."
+RIGHT = "The target of each position is the word that comes next."
 OTHER_ORDER_HINT = (
-    "The loss asks for the words of other positions: logits and labels are "
-    "flattened in another order. Both are (B, T): look for a transpose, or a "
-    "view in the place of one."
+    "The targets are the words of other positions: logits and labels are "
+    "flattened in different orders. Both are (B, T): look for a transpose, or "
+    "a view instead of one."
 )
 FIRST_WORD_HINT = (
-    "The loss asks the last position of each row for its first word: "
-    f"torch.roll puts it there. Leave the last logits out. {SHIFT_HINT}"
+    "The target of the last position is the first word of its row: torch.roll "
+    f"puts it there. Leave the last logits out. {SHIFT_HINT}"
 )
 END_HINT = (
     ", the first one after the words. That is right only where [PAD] is the "
@@ -50,19 +50,19 @@ END_HINT = (
 )
 MASK_HINT = ". Look at ignore_index, or at the mask of the loss."
 OFFSETS = {
-    0: "word that stands there, which was read: it learns to copy. The labels "
-    "are not shifted",
-    2: "next word but one. The labels are shifted twice: some models shift "
-    "them by themselves",
+    0: "word at that position, which was read: the model learns to copy. The "
+    "labels are not shifted",
+    2: "word after the next. The labels are shifted twice: some models shift "
+    "them themselves",
     -1: "word before. The labels are shifted the wrong way",
 }
 
 
 @check
 def next_word(subject: Subject) -> Verdict:
-    """See whether the loss asks each position for the word that comes next,
-    and not for the one that it has read; and whether it is one number whose
-    gradient reaches the logits: otherwise nothing is learnt.
+    """Check that the target of each position is the next word, not the one
+    that it has read, and that the loss is one number whose gradient reaches
+    the logits: otherwise nothing is learned.
 
     - Changes: the logits, while the loss runs: all words are equally likely.
     - Looks at: the gradient at the logits, which is largest at the word that
@@ -97,7 +97,7 @@ def of_next_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
         raise NotJudgedError(ALIKE)
     offset = next((k for k, share in shares.items() if share == 1), None)
     if offset in OFFSETS:
-        says = f"The loss asks each position for the {OFFSETS[offset]}."
+        says = f"The target of each position is the {OFFSETS[offset]}."
         return False, f"{says} {SHIFT_HINT}", pulls
     if offset == 1:
         if wrong := sign_error(wanted) or wrapped_targets(subject, wanted):
@@ -108,8 +108,8 @@ def of_next_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
     if shares[1] < 0.5:
         raise NotJudgedError(NEITHER)
     says = (
-        f"The loss asks {shares[1]:.0%} of the positions for the word that "
-        "comes next, and the others for another one."
+        f"The target of {shares[1]:.0%} of the positions is the word that "
+        "comes next; the others have another target."
     )
     return False, says, pulls, UNUSUAL
 
@@ -123,10 +123,10 @@ def why_unlearnt(subject: Subject, run: LossRun) -> str:
     if not places:
         return "No gradient of the loss reaches a parameter of the model."
     if not depends_on_logits(subject):
-        return "The loss does not depend on what the model gives."
+        return "The loss does not depend on the model's outputs."
     return (
-        "The loss moves with the logits and has no gradient. Look for argmax, "
-        ".detach(), .item() and torch.no_grad()."
+        "The loss changes with the logits but has no gradient. Look for "
+        "argmax, .detach(), .item() and torch.no_grad()."
     )
 
 
@@ -174,7 +174,7 @@ def mixed_up(subject: Subject, wanted: list[WantedWords]) -> str:
     for i, source in enumerate(subject.inputs[:-1]):
         there = source[:, :count].cpu()
         if there.shape == words.shape and words_agree(words, there):
-            return f"The loss asks for the words of the {subject.side(i)}."
+            return f"The targets are the words of the {subject.side(i)}."
     return of_row(words, following)
 
 
@@ -184,8 +184,9 @@ def of_row(words: Tensor, wanted: Tensor) -> str:
     if not all(any(row) for row in others):
         return ""
     return (
-        f"The loss asks sequence 0 for the words of {others[0].index(True)}. "
-        "Look for what moves or sorts rows of labels, and not those of logits."
+        "The targets of sequence 0 are the words of sequence "
+        f"{others[0].index(True)}. Look for code that moves or sorts rows of "
+        "labels but not of logits."
     )
 
 
@@ -210,8 +211,8 @@ def wrapped_targets(subject: Subject, wanted: list[WantedWords]) -> str:
 
 @check
 def padding_in_loss(subject: Subject) -> Verdict:
-    """See whether [PAD] has a part in the loss: as a label, or in the number
-    that the sum is divided by.
+    """Check that [PAD] does not count in the loss, neither as a label nor in
+    the number that the sum is divided by.
 
     A model that learns to write padding has less to spend on words.
 
@@ -229,13 +230,13 @@ def padding_in_loss(subject: Subject) -> Verdict:
         for places in (at_pads, wrong):
             if places.any():
                 b, t = places.nonzero()[0].tolist()
-                says = f"Sequence {b}: the loss asks position {t} for [PAD]"
+                says = f"Sequence {b}: the target of position {t} is [PAD]"
                 if places is wrong:
                     return False, says + END_HINT, asked.pulls, UNUSUAL
                 return False, says + MASK_HINT, asked.pulls
     if says := wrong_denominator(wanted) or for_nothing(subject, wanted):
         return False, says, wanted[0].pulls, UNUSUAL
-    return True, "No position is asked for [PAD].", wanted[0].pulls
+    return True, "No target is [PAD].", wanted[0].pulls
 
 
 def pads_asked(subject: Subject, asked: WantedWords) -> Tensor:
@@ -260,9 +261,9 @@ def wrong_denominator(wanted: list[WantedWords]) -> str:
         near = abs(asked.pulls.sum().item() - part) < 1e-4 * part
         if len(wanted) == 1 and count < total and near:
             return (
-                f"Of {total} positions {count} count, and their sum is "
-                f"divided by {total}: the more padding, the less is learnt. "
-                "Divide by the number of words."
+                f"Only {count} of {total} positions count, but their sum is "
+                f"divided by {total}: the more padding, the smaller the "
+                "gradient. Divide by the number of words."
             )
     return ""
 
@@ -280,7 +281,7 @@ def for_nothing(subject: Subject, wanted: list[WantedWords]) -> str:
         loss, _ = loss_of_logits(subject, even, *given)
         if not loss.isfinite():
             return (
-                f"The loss is {loss.item()} where a row is padding alone: "
-                "that row has no words to divide by."
+                f"The loss is {loss.item()} where a row is all padding: that "
+                "row has no words to divide by."
             )
     return ""

@@ -31,8 +31,8 @@ FAST = "Only PyTorch's fast path gives them, in evaluation."
 
 @check
 def finite(subject: Subject) -> Verdict:
-    """See whether all outputs are numbers: as the model is, with weights 30
-    times as large, and for a sentence of padding alone.
+    """Check that all outputs are numbers: for the model as it is, with weights
+    30 times as large, and for a sentence of padding only.
 
     One NaN spreads to all weights in a single step of training.
 
@@ -100,8 +100,8 @@ def loud(subject: Any, *given: Tensor) -> Tensor:
 
 @check
 def repeatable(subject: Subject) -> Verdict:
-    """See whether two runs in evaluation agree, whatever random numbers
-    they are offered, and leave the inputs as they were.
+    """Check that two runs in evaluation mode agree, with different random
+    numbers, and that they leave the inputs unchanged.
 
     Evaluation has no dropout, and a model keeps nothing of a run.
 
@@ -117,14 +117,14 @@ def repeatable(subject: Subject) -> Verdict:
         return True, "Two runs in evaluation give the same numbers.", apart
     if not (again := between_two(subject)).any():
         says = (
-            "A run gives other numbers after one of other rows. Look for what "
-            "the model keeps of a run, such as a mask, and when it is made "
-            "anew."
+            "A run gives different numbers after a run on other rows. Look "
+            "for what the model keeps from a run, such as a mask, and when it "
+            "is rebuilt."
         )
         return False, says, apart
     says = (
-        "Two runs in evaluation differ. Look for dropout that does not ask "
-        "whether the model is in training, and for weights drawn anew."
+        "Two runs in evaluation differ. Look for dropout that ignores "
+        "self.training, and for weights that each run draws again."
     )
     return False, says, again
 
@@ -140,9 +140,9 @@ def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
     side, name = subject.side(which), subject.names[subject.places[which]]
     called = f"{side} ({name})" if name not in ("", side) else side
     says = (
-        f"A run writes into its {called}: whoever called the model has "
-        "another one afterwards. Look for what writes in place: x[...] = ..., "
-        "x += ..., and functions such as masked_fill_. Clone it first."
+        f"A run writes into its {called}: after the call, the caller's tensor "
+        "has changed. Look for in-place operations: x[...] = ..., x += ..., "
+        "and functions such as masked_fill_. Clone it first."
     )
     level = UNUSUAL if subject.inputs[which].is_floating_point() else BROKEN
     return False, says, flat_rows(where.float()).amax(-1), level
@@ -192,9 +192,9 @@ MOST_TIMES = 1.5  # times the loss of a guess
 
 @check
 def logits(subject: Subject) -> Verdict:
-    """See whether the outputs are logits, since the loss has the softmax; and
-    whether the loss of the next words is that of a blind guess among V words,
-    ln V, or less. A new model that is worse is sure of what it cannot know.
+    """Check that the outputs are logits, since the loss applies the softmax,
+    and that the loss of the next words is at most ln V, that of a blind guess
+    among V words. A higher loss means that a new model is sure without reason.
 
     - Changes: nothing.
     - Looks at: whether the outputs of each position are shares of 1, and at
@@ -209,12 +209,12 @@ def logits(subject: Subject) -> Verdict:
     if outputs.shape[-1] > 1 and outputs[real].min() >= 0 and off < 1e-3:
         says = (
             "The outputs are probabilities: each row sums to 1. A loss such "
-            "as cross_entropy has a softmax of its own: give it logits."
+            "as cross_entropy applies a softmax itself: give it logits."
         )
         return False, says, sums
     losses = losses_of(subject)
     if losses is None:
-        return True, "The outputs are no probabilities yet.", sums
+        return True, "The outputs are not probabilities yet.", sums
     loss = losses.sum().item() / losses.count_nonzero().clamp(min=1).item()
     size, guess = outputs.shape[-1], math.log(outputs.shape[-1])
     says = f"The loss of the next words is {loss:.2f}; a guess among {size} "
@@ -224,7 +224,7 @@ def logits(subject: Subject) -> Verdict:
     says += (
         " If the model is new, its first weights are too large: look at the "
         "standard deviation of embeddings and of the head. If it is trained, "
-        "these are not the words that it knows."
+        "it was not trained on words like these."
     )
     return False, says, losses, UNUSUAL
 

@@ -38,7 +38,7 @@ PositionPairs = list[tuple[int, int]]
 @check
 @whatever_weights
 def order_sensitivity(subject: Subject) -> Verdict:
-    """See whether words that change places are noticed elsewhere.
+    """Check that exchanging two words changes the other outputs.
 
     Attention alone gives the same for words in any order: positions have to
     tell them apart.
@@ -68,7 +68,7 @@ def order_sensitivity(subject: Subject) -> Verdict:
             )
             return False, says, moves
     if not judged:
-        raise NotJudgedError("No positions are asked for, or no words differ.")
+        raise NotJudgedError("No positions are needed, or no words differ.")
     says = " and the ".join(judged)
     says = f"The outputs depend on the order of the {says}."
     return True, says, next(iter(judged.values()))
@@ -120,8 +120,8 @@ def swappable_neighbours(
     (p, q), side = unmoved[0], subject.side(which)
     says = (
         f"When {side} positions {p} and {q} change places, the first "
-        "attention makes no difference, though for others it does. Do they "
-        "share one position, by a division or a limit?"
+        "attention layer gives the same, though not for others. Do they "
+        "share one position, through a division or a limit?"
     )
     return says, BROKEN
 
@@ -130,14 +130,14 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
     """Say that no position is added anywhere."""
     model: Any = subject.model
     says = (
-        f"The {subject.side(which)} has no positions: with words that change "
-        "places, the first attention gives the same, and only the causal "
-        "mask tells later ones of their order. "
+        f"The {subject.side(which)} has no positions: when words change "
+        "places, the first attention layer gives the same, and only the "
+        "causal mask shows later layers their order. "
     )
     names = [*dict(model.named_modules()), *model.state_dict()]
     if any(map(POSITION_NAMES.search, names)):
         return says + "Look at the positions: are they added?", BROKEN
-    return says + "Some models are meant so.", UNUSUAL
+    return says + "Some models do this on purpose.", UNUSUAL
 
 
 def unlike_words(subject: Subject, which: int) -> PositionPairs:

@@ -27,7 +27,7 @@ def find_output(result: Any, rows: Any = None) -> Tensor:
     vectors for the positions of `rows`, or the first."""
     outputs = tensors(getattr(result, "logits", result))
     if not outputs:
-        raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
+        raise FailedError(f"It gave {type(result).__name__}, not a tensor.")
     shape = getattr(rows, "shape", ())[:2]
     fit = (x for x in outputs if x.ndim > 2 and x.shape[:2] == shape)
     return next(fit, outputs[0])
@@ -47,7 +47,7 @@ def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
     if isinstance(output, Tensor):
         return output
     kind = type(output).__name__
-    raise FailedError(f"{what} is {kind}, and no tensor. {gave_text(result)}")
+    raise FailedError(f"{what} is {kind}, not a tensor. {gave_text(result)}")
 
 
 def for_positions(outputs: Tensor, rows: Tensor) -> Tensor:

@@ -34,21 +34,21 @@ from shapewatch.properties.subject import (
 
 MASKED_WELL = "What stands at padding moves nothing."
 BY_POSITION = (
-    "though nothing attends to it: words are counted with it. Hand over "
-    "numbers of positions that leave it out, such as position_ids = "
+    "though no position attends to it: it shifts the numbers of the words. "
+    "Give position numbers that leave it out, such as position_ids = "
     "attention_mask.cumsum(-1) - 1, or pad on the right."
 )
 PADDING_HINT = (
     "which should be masked. Look at the padding mask: is it read, and used "
-    "in every attention, and whatever sums over positions?"
+    "in every attention layer and in every sum over positions?"
 )
 
 
 @check
 def padding_invariance(subject: Subject) -> Verdict:
-    """See whether padding is masked, and nothing else is: what stands there
-    moves no real output, nor does it matter whether it stands there, on the
-    left or the right; and outputs depend on unknown words, which are none.
+    """Check that padding changes no real output, whatever its ids are and on
+    whichever side it stands. Unknown words are not padding, so outputs must
+    depend on them.
 
     Padding only makes rows of a batch equally long: it has the id `pad`, or a
     mask (B, T) that is given says where it stands.
@@ -151,13 +151,13 @@ def without_padding(subject: Subject) -> Verdict:
                 continue
             t = int(moves[0].argmax()) + row.start
             side = "left" if row.start else "right"
-            says = f"Sequence {row.b}: output {t} is another one when padding "
+            says = f"Sequence {row.b}: output {t} changes when padding "
             says += f"stands on the {side} of the {subject.side(row.which)}, "
             if row.start and not depends_on_padding(subject, row):
                 return False, says + BY_POSITION, moves, UNUSUAL
             return False, says + PADDING_HINT, moves
     if not moved:
-        raise NotJudgedError("There is no padding, and no mask of it.")
+        raise NotJudgedError("There is no padding, and no mask for it.")
     return True, MASKED_WELL, moved[0]
 
 

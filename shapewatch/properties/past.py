@@ -34,14 +34,14 @@ from shapewatch.properties.perturbation import (
 from shapewatch.properties.subject import NotJudgedError, Subject, once
 
 NO_MIXING = "No position depends on another one, and there is no attention."
-MEANT_SO = "Some models are meant so."
+MEANT_SO = "Some models do this on purpose."
 
 
 @check
 @whatever_weights
 def past(subject: Subject) -> Verdict:
-    """See whether each position depends on itself and on the one before it,
-    and whether attention finds the values of both.
+    """Check that each position depends on itself and on the one before it,
+    and that attention reads the values of both.
 
     A mask that hides too much changes no shape, and `causality` does not see
     it; nor does it see keys and values in the row of another position.
@@ -56,7 +56,7 @@ def past(subject: Subject) -> Verdict:
     """
     judged_by_position(subject)
     if subject.inputs[-1].shape[1] == 1:
-        raise NotJudgedError("There is one position only: nobody is before.")
+        raise NotJudgedError("There is only one position, and none before it.")
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
     each = (attended_rows(subject, n) for n in range(subject.last + 1))
@@ -205,9 +205,9 @@ def misplaced_rows(rows: AttendedRows) -> str:
     if apart.any():
         i = int(apart.nonzero()[0])
         return (
-            f"In {rows.path}, the value of position {rows.places[i]} does not "
-            "stand where its key does. Look for what moves one of them along "
-            "positions: a roll, a flip, a view."
+            f"In {rows.path}, the value of position {rows.places[i]} is not "
+            "at the position of its key. Look for code that moves one of "
+            "them along positions: a roll, a flip, a view."
         )
     pairs = rows.pairs
     unmoved = rows.q.any(1) & ~pairs.diagonal()
@@ -247,7 +247,7 @@ def like_padding(ids: Tensor, there: Tensor) -> str:
     if ids.is_floating_point() or not (ids == word).equal(there):
         return ""
     return (
-        f"has no effect, nor has any other word of the id {word}, and all "
-        f"others have. If it is padding, give pad={word}; if not, look at the "
+        f"has no effect, nor does any other word with the id {word}; all "
+        f"others do. If it is padding, give pad={word}; if not, look at the "
         "mask."
     )

@@ -216,7 +216,7 @@ def judged_by_position(subject: Subject) -> None:
     """Raise NotJudgedError for a model that gives one output for all."""
     if gives_one_row(subject):
         raise NotJudgedError(
-            "There is one output for a whole sequence, and none for each "
+            "There is one output for a whole sequence, not one for each "
             "position."
         )
 
@@ -331,7 +331,7 @@ def sampled_text(subject: Subject, which: int) -> str:
     """Say how many positions were asked for, unless all were."""
     count = len(sampled_positions(subject, which))
     every = subject.inputs[which].shape[1]
-    return "" if count == every else f" ({count} of {every} positions asked.)"
+    return "" if count == every else f" ({count} of {every} positions tested.)"
 
 
 def first_cause(

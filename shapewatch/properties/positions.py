@@ -19,20 +19,19 @@ from shapewatch.properties.versions import same_word, with_random_weights
 LEAST = 5  # positions: of fewer, numbers may be in order by chance
 VIEWED_BIAS = (
     "In {path}, what is added to the scores {shape} depends on the distance "
-    "of positions if its numbers are taken as (T, T, H), and not as (H, T, "
-    "T). A view moves no element: permute the axes."
+    "of positions if its numbers are read as (T, T, H), not as (H, T, T). A "
+    "view moves no element: permute the axes."
 )
 RISING_BIAS = (
-    "With the same word everywhere, all heads attend to a position the more "
-    "the farther it is, as what is added to the scores has it. Look at its "
-    "sign."
+    "With the same word everywhere, all heads attend most to the farthest "
+    "positions, because of what is added to the scores. Look at its sign."
 )
 ROTATION_HINT = (
     "Rotate both in the same way, so that only the distance is left."
 )
 VALUES = (
-    "values are rotated as queries and keys are: what is mixed of them then "
-    "depends on places, unless it is rotated back."
+    "values are rotated like queries and keys: their weighted mean then "
+    "depends on positions, unless it is rotated back."
 )
 UNLIKE_PRODUCTS = (
     "with the same word everywhere, queries times keys do not depend on the "
@@ -63,8 +62,8 @@ class OneWord(NamedTuple):
 
 @check
 def relative_positions(subject: Subject) -> Verdict:
-    """See whether queries and keys that are rotated by their positions give
-    products that depend on the distance of the positions alone.
+    """Check that the products of rotated queries and keys depend only on the
+    distance between their positions.
 
     That is what rotations are for: a pair of words is scored alike wherever
     it stands. Su et al. (2021), section 3.2.1, equation 11.
@@ -231,8 +230,8 @@ def what_is_wrong(word: OneWord) -> tuple[str, str]:
     q, k = word.q, word.k
     for name, other, x in (("keys", "queries", q), ("queries", "keys", k)):
         if all_alike(x):
-            says = f"{name} change with their positions, and {other} do not: "
-            says += f"products depend on where {name} stand, not on distances."
+            says = f"{name} change with their positions, but {other} do not: "
+            says += f"products depend on where {name} are, not on distances."
             return f"{says} {ROTATION_HINT}", BROKEN
     if is_constant(q, k.flip(-2)).any():
         return SUM_PRODUCTS, BROKEN

@@ -52,8 +52,8 @@ class NumberFormats(TorchFunctionMode):
 
 @check
 def precision(subject: Subject) -> Verdict:
-    """See whether a model gives in its own number format what it gives in
-    double precision, as nearly as any model could.
+    """Check that a model's outputs in its own number format are as close to
+    those in double precision as any model's could be.
 
     Digits are lost where a large number is added and subtracted again. Higham
     (2002), section 1.5.
@@ -95,8 +95,8 @@ def why_not_compared(notes: NumberFormats, fine: bool) -> str:
     if not fine:
         return "The outputs are not finite: see `finite`."
     if notes.draws:
-        return "It draws random numbers, and other ones in float64."
-    return "It reckons in float64: nothing here is finer."
+        return "It draws random numbers, which differ in float64."
+    return "It computes in float64: nothing here is more precise."
 
 
 def allowed_share(eps: float, moves: Tensor | None = None) -> float:

@@ -21,8 +21,8 @@ from shapewatch.tracing.questions.flow import MOVES, Flow
 
 @check
 def provenance(subject: Subject) -> Verdict:
-    """See whether splitting and joining heads keeps every element at its
-    position: by its value, each is followed to where it came from.
+    """Check that splitting and joining heads keeps every element at its
+    position: each is traced by its value to where it came from.
 
     A head's query is the same channels of one position, and a joined row is
     all heads of one position: a view in the place of a transpose gives the
@@ -101,8 +101,8 @@ def summed_heads(flow: Flow) -> str:
             if flow.names[j] in ("sum", "mean") and axes[0] > axes[1]:
                 return (
                     f"In {step.visit.path or 'the model'}, heads are added "
-                    "up: is their mean or sum taken? Look at how heads are "
-                    "joined: all of them, side by side."
+                    "up, by a mean or a sum. Look at how heads are joined: "
+                    "they belong side by side."
                 )
             if flow.names[j] not in MOVES:
                 break
@@ -120,7 +120,7 @@ def one_matrix(subject: Subject, every: list[AttentionParts]) -> str:
         return ""
     return (
         f"In {same[0]}, queries, keys and values are the same vectors. Is one "
-        "matrix taken for all three?"
+        "matrix used for all three?"
     )
 
 

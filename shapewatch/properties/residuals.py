@@ -81,7 +81,7 @@ RESIDUAL_HINT = (
 
 @check
 def identity(subject: Subject) -> Verdict:
-    """See whether a block whose sublayers give 0 hands its input on; or, in
+    """Check that a block whose sublayers return 0 returns its input; or, in
     post-norm, the norm of its input.
 
     Then a gradient reaches all blocks as it is. He et al. (2016), section
@@ -108,7 +108,7 @@ def identity(subject: Subject) -> Verdict:
         raise NotJudgedError("There is no list of blocks with norms inside.")
     says = "With its layers giving 0, a block hands on its input, or its norm."
     if not any(kept):
-        says = "Where a block gives 0, its input goes on outside of it."
+        says = "Where a block gives 0, its input bypasses the block."
     return True, says, shown
 
 
@@ -254,8 +254,8 @@ def stale_sum(stream: Stream) -> Fault:
         says = (
             f"In {module_of_step(stream.flow, later)}, a residual connection "
             f"starts too early: what {module_of_step(stream.flow, at)} has "
-            "added is read by the next sublayer, and left out of the sum. "
-            "Add to the newest sum."
+            "added is read by the next sublayer but left out of the sum. Add "
+            "to the newest sum."
         )
         few = 3 * len(stale) < len(stream.residuals)
         return says, UNUSUAL if few else BROKEN
@@ -288,7 +288,7 @@ def double_sum(stream: Stream, block_paths: set[str]) -> Fault:
             says = (
                 f"In {path or 'the model'}, a sum has the same term twice, "
                 f"such as {'x + x' if itself else 'x + f(x) + x'}: is that "
-                "meant? A residual connection adds what went into a "
+                "intended? A residual connection adds what went into a "
                 "sublayer, once."
             )
             wrong = stream.residuals and (itself or path in block_paths)

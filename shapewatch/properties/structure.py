@@ -22,7 +22,7 @@ OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 @check
 def norm_statistics(subject: Subject) -> Verdict:
-    """See whether each norm gives each position a mean square of 1, apart
+    """Check that each norm gives each position a mean square of 1, apart
     from its own gains and offsets.
 
     That keeps the numbers of a deep model at one size: Ba et al. (2016),

@@ -110,7 +110,7 @@ def in_double(subject: Subject) -> Subject:
         says = f"It does not run in double precision: {error}"
         raise NotJudgedError(says) from error
     if (kind := outputs.dtype) in DOUBLES:
-        raise NotJudgedError(f"Whatever it is cast to, it gives {kind}.")
+        raise NotJudgedError(f"In every precision, it gives {kind}.")
     if not outputs.isfinite().all() and subject.run().isfinite().all():
         raise NotJudgedError("In double precision it gives NaN or infinity.")
     return double

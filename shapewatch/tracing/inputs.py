@@ -128,7 +128,7 @@ def tensors_at(there: dict[str, Tensor], axes: Mapping[str, str]) -> list:
             raise ValueError(f"axes: {path} is {names!r}. {A_STRING}")
         if path not in there:
             raise ValueError(
-                f"axes: {path!r} is no tensor. {given_text(there)}"
+                f"axes: {path!r} is not a tensor. {given_text(there)}"
             )
         if first.setdefault(id(there[path]), names).split() != names.split():
             raise ValueError(

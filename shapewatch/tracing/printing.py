@@ -58,8 +58,8 @@ def print_shapes(
         return
     if not isinstance(model, nn.Module):
         raise TypeError(
-            f"print_shapes is for modules, and a {type(model).__name__} is "
-            "none: trace(function, ...) lists the calls of a function."
+            f"print_shapes needs a module, not a {type(model).__name__}: "
+            "trace(function, ...) lists the calls of a function."
         )
     preview = Preview(dims, axes)
     with ExitStack() as stack:

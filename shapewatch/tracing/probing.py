@@ -178,8 +178,8 @@ def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
     if not accepted:
         run, first = tried[0], str(tried[0].error).split("\n")[0]
         prober.notes.append(
-            f"{name} is known by its size alone: the model runs at no "
-            f"other that was tried, such as {name}={run.sizes[name]} "
+            f"{name} is known only by its size: the model fails with all "
+            f"others that were tried, such as {name}={run.sizes[name]} "
             f"({type(run.error).__name__}: "
             f"{re.sub('0x[0-9a-f]+', '0x…', first)})"
         )

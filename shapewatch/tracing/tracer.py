@@ -96,7 +96,7 @@ def check_options(
         (isinstance(keep, bool), "keep", keep, "True or False"),
     ):
         if not fits:
-            raise TypeError(f"{name}={value!r:.70} is no choice: give {write}")
+            raise TypeError(f"{name}={value!r:.70} is not valid: give {write}")
 
 
 def explained_error(error: Exception, failed: Trace) -> Exception:

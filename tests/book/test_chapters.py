@@ -1,6 +1,7 @@
 """Every chapter: text and notebook are one, which was run, and it keeps the
 book's form."""
 
+import ast
 import re
 
 import jupytext
@@ -93,9 +94,7 @@ def test_every_drawing_has_a_description_for_nbval_to_compare(code):
         for output in cell.outputs:
             data = output.get("data", {})
             if any(kind.startswith("image/") for kind in data):
-                # Of the poster, a preview; to read it there is a PDF.
-                is_poster = cell.source.startswith("poster(")
-                assert is_poster or "image/svg+xml" in data
+                assert "image/svg+xml" in data
                 assert len(data["text/plain"]) > 80
 
 
@@ -162,11 +161,39 @@ def test_a_chapter_asks_three_questions_or_more_with_their_answers(prose):
         assert answer.strip()
 
 
+def made_and_used(cell) -> tuple[set[str], set[str]]:
+    """The names that a cell gives to something, and those that it reads."""
+    tree = [*ast.walk(ast.parse(cell.source))]
+    names = [node for node in tree if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    made = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    made |= {node.arg for node in tree if isinstance(node, ast.arg)}
+    kinds = ast.FunctionDef | ast.ClassDef
+    made |= {node.name for node in tree if isinstance(node, kinds)}
+    return made, used
+
+
+def test_an_open_cell_uses_nothing_that_only_a_closed_one_computes(code):
+    closed, opened = set(), set()
+    for cell in code[1:]:
+        made, used = made_and_used(cell)
+        if tags(cell) & {"imports", "answer", "hide-input"}:
+            closed |= made
+        else:
+            assert used & closed - opened - made == set(), cell.source
+            opened |= made
+
+
 def test_no_shape_in_prose_is_typed_by_hand(chapter):
     text = jupytext.read(chapter.with_suffix(".md")).cells
     plain = "\n".join(c.source for c in text if c.cell_type == "markdown")
     plain = re.sub(CODE, "", plain, flags=re.DOTALL)
     assert TYPED_SHAPE.findall(plain) == []
+
+
+def test_no_line_within_a_paragraph_begins_a_list(prose):
+    """`1.` at the start of a line would."""
+    assert re.findall(r"^(?!\s*[\d*-])\s*\S.*\n *1\. ", prose, re.M) == []
 
 
 def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(prose):

@@ -84,7 +84,9 @@ def test_what_is_built_is_printed_and_is_the_same_as_the_modules(text):
     first = next(i for i, each in enumerate(tags) if "build" in each)
     code = [cell for cell in cells[first:] if cell.cell_type == "code"]
     loose = [c for c in code if "build" not in c.metadata.get("tags", [])]
-    runs = [c for c in loose if re.search(r"print_shapes\(", c.source)]
+    runs = [
+        c for c in loose if re.search(r"print_shapes\(|\.tree\(", c.source)
+    ]
     said = "".join(o.get("text", "") for c in code for o in c.outputs)
     assert runs, "nothing is run under the hooks"
     assert all("->" in "".join(o.text for o in c.outputs) for c in runs)

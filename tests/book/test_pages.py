@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pdf
 import pytest
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
+from tests.helpers import paper
 from tests.helpers.browser import (
     CHAPTERS,
     DESK,
@@ -188,10 +188,10 @@ WRITTEN = ".map(part => part.outerHTML.slice(0, 200))"
 
 def paper_faults(page: Page) -> Iterator[str]:
     """What is too large for the paper, may be cut, or is no use on it."""
-    yield from pdf.too_wide(page, BROAD)
-    yield from pdf.empty_figures(page)
+    yield from paper.too_wide(page, BROAD)
+    yield from paper.empty_figures(page)
     for fault, find in UNLIKE_PAPER.items():
-        for part in page.evaluate(find + WRITTEN, HIGH / pdf.PIXEL):
+        for part in page.evaluate(find + WRITTEN, HIGH / paper.PIXEL):
             yield f"{fault}: {part}"
 
 
@@ -233,15 +233,15 @@ def test_every_shape_that_a_chapter_asks_for_is_right(opened):
 @pytest.mark.full
 def test_a_dark_chapter_prints_light_and_open_cuts_no_figure_and_stays(visit):
     page, light = visit(CHAPTERS[6], "dark"), visit(CHAPTERS[6], "light")
-    paper = {"format": "A4", "print_background": True, "tagged": True}
+    form = {"format": "A4", "print_background": True, "tagged": True}
     sheets = [
-        PdfReader(io.BytesIO(view.page.pdf(**paper))) for view in (page, light)
+        PdfReader(io.BytesIO(view.page.pdf(**form))) for view in (page, light)
     ]
     drawn = [[p.get_contents().get_data() for p in b.pages] for b in sheets]
     assert drawn[0] == drawn[1]
     text = " ".join(sheet.extract_text() for sheet in sheets[1].pages)
-    assert list(pdf.cut_figures(sheets[1])) == []
-    assert list(pdf.empty_pages(sheets[1])) == []
+    assert list(paper.cut_figures(sheets[1])) == []
+    assert list(paper.empty_pages(sheets[1])) == []
     assert "Show the setup" not in text
     html = page.page.locator("html")
     expect(html).to_have_attribute("data-theme", "dark")

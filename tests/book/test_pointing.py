@@ -6,6 +6,7 @@ import re
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from outputs import figure
 from playwright.sync_api import Page, expect
 from scripts import name_of, notation, size_of
@@ -94,6 +95,49 @@ def test_a_letter_says_what_it_means_when_it_is_touched(browser):
     page.locator("article h1").tap()
     expect(page.locator(".axis-tip")).to_be_hidden()
     reader.close()
+
+
+# --- a term, or a name of PyTorch's ------------------------------------------
+
+WORD = "article p a.term[data-tip], article .highlight a.name[data-tip]"
+
+
+@pytest.mark.parametrize("kind", WORD.split(", "))
+def test_a_word_says_what_it_means_by_pointer_and_keyboard(visit, kind):
+    page = visit(CHAPTERS[7]).page
+    word = page.locator(f"{kind} >> visible=true").first
+    tip = page.get_by_role("tooltip")
+    word.scroll_into_view_if_needed()
+    word.hover()
+    expect(tip).to_have_text(word.get_attribute("data-tip"))
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    page.mouse.move(0, 0)
+    word.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(tip).to_have_text(word.get_attribute("data-tip"))
+    expect(word).to_have_attribute("aria-describedby", "axis-tip")
+
+
+def test_a_finger_reads_a_tip_first_and_then_follows_the_link(browser):
+    reader = browser.new_context(offline=True, has_touch=True, is_mobile=True)
+    page = reader.new_page()
+    page.goto(f"{HTML.as_uri()}/{CHAPTERS[7]}")
+    word = page.locator("article p a.term").first
+    word.tap()
+    expect(page.get_by_role("tooltip")).to_be_visible()
+    word.tap()
+    page.wait_for_url("**/glossary.html#term-*")
+    reader.close()
+
+
+def test_a_name_of_pytorchs_has_one_tip_outside_of_folds():
+    page = BeautifulSoup((HTML / CHAPTERS[7]).read_text("utf8"), "html.parser")
+    for fold in page.select("details"):
+        fold.decompose()
+    names = [link["href"] for link in page.select("a.name[data-tip]")]
+    assert len(names) == len({*names}) > 3
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

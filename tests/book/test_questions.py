@@ -82,3 +82,19 @@ def test_the_search_finds_the_section_among_the_first_three(
     )
     places = [re.sub(r"\?[^#]*", "", link) for link in found]
     assert f"{SITE}/{entry[2]}#{entry[3]}" in places
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("zebra", r"found 0 sections\. No section has “zebra”\."),
+        ("zebra mask", r"found \d{2,} .* No section has “zebra”\."),
+        ("average_attn_weights=False", r"found \d sections?\."),
+        ("mask", r"found \d{2,} sections; the best 20 are below\."),
+    ],
+)
+def test_the_search_counts_truly_and_says_what_it_lacks(asked, said, search):
+    search.goto(f"{SITE}/search.html?q={quote_plus(asked)}")
+    told = search.get_by_text("Search finished, found")
+    expect(told).to_have_text(re.compile(said))

@@ -76,8 +76,8 @@ def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
     for words, says in {
         "assign dealtout": "near are dealt_out",
         "assign 5 --out week.json": "ends in .ipynb",
-        "grade nowhere": "nowhere is no folder",
-        "grade submissions --assignment exercises.ipynb": "is no assignment",
+        "grade nowhere": "nowhere is not a folder",
+        "grade submissions --assignment exercises.ipynb": "not an assignment",
         f"grade submissions {TRUST} --roster no.csv": "no.csv",
         "gradescope --assignment no.json": "no.json",
     }.items():

@@ -174,7 +174,7 @@ WRONG = [
     ("pairs", language(test=language()["test"][:9]), "60 and 10"),
     ("pairs", language(test=[("Kim sees a!", "x")] * 10), "in training"),
     ("pairs", language(test=language()["test"][:5] * 2), "test twice"),
-    ("pairs", {"train": []}, "not the form"),
+    ("pairs", {"train": []}, "not have the form"),
     ("words", language(words=[["kim"], ["Kim"]]), "is [UNK]"),
     ("words", language(train=[("kim  sees.", "x")]), "another sentence"),
     ("share", language(right=0.6), "not that of the translations"),

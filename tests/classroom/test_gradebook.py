@@ -204,7 +204,7 @@ def test_all_explanations_stand_on_one_page_in_the_order_of_their_rows(
     page = pages.reading_page(grades, typed, TWO, file)
     shown = page_text(page)
     for words in (
-        "In your mask the columns of the padding are hidden",
+        "In your mask, the columns of the padding are hidden",
         *exercises()["why_columns"].rubric,
         "No text from: nothing",
         "marks.csv",
@@ -433,7 +433,7 @@ def test_an_exercise_without_a_section_is_answered_in_a_line(tmp_path):
 def test_a_file_that_is_no_assignment_is_refused(text, tmp_path):
     file = tmp_path / "week.json"
     file.write_text(text)
-    with pytest.raises(ValueError, match="is no assignment"):
+    with pytest.raises(ValueError, match="is not an assignment"):
         load_assignment(file)
     file.write_text(WEEK.text())
     assert load_assignment(file) == WEEK

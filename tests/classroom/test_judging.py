@@ -52,7 +52,7 @@ class Liar(torch.Tensor):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (None, "not written yet"),
+        (None, "did you forget `return`?"),
         ("text", "expected a tensor, got 'text'"),
         (Odd(), "an object of type Odd"),
         (torch.zeros(2, 0, 3), "axes"),
@@ -262,7 +262,7 @@ def test_a_shape_that_differs_is_described():
     right = (2, 3, 5, 7)
     for mine, says in {
         (2, 5, 3, 7): "axes 1 and 2 are swapped",
-        (3, 5, 7, 2): "another order: permute(3, 0, 1, 2)",
+        (3, 5, 7, 2): "wrong order: permute(3, 0, 1, 2)",
         (2, 15, 7): "axes 1 and 2, H=3 and T=5, are merged",
         (2, 3, 5): "axis 3, D=7, is missing",
         (2, 3, 5, 7, 4): "axis 4, 4, is too many",
@@ -283,7 +283,7 @@ def right_answer(name):
 
 def test_an_object_in_the_place_of_a_class_is_told():
     layer = right_answer(GATE.name)(5, nn.LayerNorm)
-    assert "hand over the class itself" in str(try_answer(GATE, layer))
+    assert "give the class itself" in str(try_answer(GATE, layer))
 
 
 def test_other_parameters_than_the_stub_s_are_named():
@@ -293,7 +293,7 @@ def test_other_parameters_than_the_stub_s_are_named():
             self.gate = nn.Linear(self.gate.in_features, 1)
 
     says = str(try_answer(GATE, Narrow))
-    assert "missing, or of another shape, is gate.weight (" in says
+    assert "missing, or of the wrong shape: gate.weight (" in says
 
 
 @pytest.mark.parametrize(

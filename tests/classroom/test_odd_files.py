@@ -224,6 +224,6 @@ def test_what_is_no_notebook_and_what_is_too_large_is_a_row_too(tmp_path):
     assert {each.name: each.wrong for each in submissions(tmp_path)} == {
         "Folder": "there is no notebook in the folder",
         "large": "large.ipynb has 100 MB: at most 20 are read",
-        "link": "link.ipynb is no file, but a link",
-        "picture": "picture.png is no notebook (.ipynb)",
+        "link": "link.ipynb is a link, not a file",
+        "picture": "picture.png is not a notebook (.ipynb)",
     }

@@ -200,9 +200,9 @@ FILES = {
 }
 REFUSED = {
     "char nowhere.txt": "nowhere.txt: No such file",
-    "char bad.txt": "bad.txt is no text in UTF-8",
+    "char bad.txt": "bad.txt is not UTF-8 text",
     "char empty.txt": "empty.txt has no text in it",
-    "char short.txt": "Bring a longer text, or choose a smaller size",
+    "char short.txt": "Give a longer text, or choose a smaller size",
     "char text.txt --block_size 8 --d_model 15 --num_heads 4": (
         "d_model=15 is not divisible by n_heads=4"
     ),

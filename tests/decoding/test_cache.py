@@ -133,7 +133,7 @@ def test_rows_with_different_sources_do_not():
     model, src, tgt = prepared("paper_base", EncoderDecoder)
     quick = cached(model)
     quick(*src, tgt[:, :4])
-    with pytest.raises(ValueError, match=r"rows=\[1, 0, 2\] .* same one"):
+    with pytest.raises(ValueError, match=r"rows=\[1, 0, 2\] .* same source"):
         quick.reorder(torch.tensor([1, 0, 2]))
     close(quick(*src, tgt), model(*src, tgt)[:, 4:])
 

@@ -196,7 +196,7 @@ def test_nothing_is_no_prompt(n, shape):
 def test_what_chooses_no_ids_is_refused():
     """One token more, and 0.9 would be written as the id 0."""
     model, ids = varied("char_lm"), words(11, 2, 3)
-    with pytest.raises(TypeError, match=r"float64: make them whole"):
+    with pytest.raises(TypeError, match=r"float64: make them integers"):
         generate(model, ids, 1, lambda logits: logits.amax(-1))
     with pytest.raises(ValueError, match=r"shape \(2, 1, 1\), not \(B, T\)"):
         generate(model, ids, 1, lambda logits: logits[:, :1].long())

@@ -148,5 +148,5 @@ def test_a_row_alone_is_the_row_in_its_batch(name, search):
 
 @pytest.mark.parametrize("width", [0, -1])
 def test_a_beam_of_none_is_refused(width):
-    with pytest.raises(ValueError, match=rf"width={width} follows nothing"):
+    with pytest.raises(ValueError, match=rf"width={width} keeps no beam"):
         beam(*prepared("paper_base"), START, END, 8, width)

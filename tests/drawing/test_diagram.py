@@ -8,9 +8,6 @@ import pytest
 import torch
 from matplotlib.colors import to_hex
 from matplotlib.patches import Patch
-from pictures.poster import poster
-from pictures.thumbs import thumbs_of
-from torch.nn.functional import scaled_dot_product_attention
 
 from tests.helpers.drawings import letter_faults, texts
 from tests.helpers.small import small
@@ -18,20 +15,15 @@ from tests.helpers.translators import DIMS, translator
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
-    FusedAttention,
     PostBlock,
     PostCrossBlock,
     Stack,
     char_lm,
-    join_heads,
-    running_trace,
-    split_heads,
     trace,
     where,
 )
-from tformer_lite.drawing.diagram.anatomy import sides_of, stops_of
-from tformer_lite.drawing.diagram.here import PLACES_HERE, measured_shape
-from tformer_lite.drawing.surface.palette import HIGHLIGHT, SHARE
+from tformer_lite.drawing.diagram.here import PLACES_HERE
+from tformer_lite.drawing.surface.palette import HIGHLIGHT
 from tformer_lite.drawing.surface.picture import Picture
 
 IDS = torch.ones(1, 4, dtype=torch.long)
@@ -44,15 +36,6 @@ def paper(B, S, T, H, D):
     config = small("paper_base", cross_attention="fused", **sizes)
     ids = [torch.randint(2, 9, (B, n)) for n in (S, T)]
     return EncoderDecoder(config).eval(), ids
-
-
-class OneCall(FusedAttention):
-    """Attention that PyTorch does in one call."""
-
-    def forward(self, x, mask=None):
-        heads = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
-        mixed = scaled_dot_product_attention(*heads, attn_mask=mask)
-        return self.output(join_heads(mixed))
 
 
 @cache
@@ -93,11 +76,6 @@ def written_shapes(picture: Picture) -> list[str]:
     return re.findall(r"\([\d, ]+\)", " ".join(sizes))
 
 
-def stops(seen, path: str = "encoder.blocks.0.self_attention") -> dict:
-    """The shapes on the way through an attention, by the stops' labels."""
-    return {x.label: measured_shape(x.shape) for x in stops_of(seen, path)}
-
-
 @pytest.fixture
 def seen():
     return traced("tiny")
@@ -114,36 +92,6 @@ def test_the_strip_has_the_shapes_of_what_is_lit_of_memory_and_the_head(name):
     lit_here, head = (b, t, c), (b, t, seen.result.shape[-1])
     drawn = written_shapes(where(seen, "cross_attention"))
     assert drawn == [str(shape) for shape in (lit_here, head, (b, s, c))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny", "paper"])
-def test_the_stops_in_an_attention_have_the_shapes_that_they_give(name):
-    seen = traced(name)
-    b, s, c, h, d = (seen.sizes[0][key] for key in "BSCHD")
-    fused = (b, s, 3 * c) if name == "paper" else (b, s, c)
-    line = [(b, s, c), fused, (b, h, s, d), *[(b, h, s, s)] * 3]
-    line += [(b, h, s, d), (b, s, c), (b, s, c)]
-    found = [text.split(" = ")[1] for text in stops(seen).values()]
-    assert found == list(map(str, line))
-
-
-@pytest.mark.slow
-def test_inside_an_attention_letters_are_those_of_its_sequence(seen):
-    assert stops(seen)["scores"] == "(B, H, S, S) = (2, 3, 8, 8)"
-    writing = stops(traced("writer"), "decoder.blocks.0.self_attention")
-    assert writing["scores"] == "(B, H, T, T) = (3, 2, 6, 6)"
-    assert stops(traced("paper"))["q k v"] == "(B, S, 3C) = (4, 7, 48)"
-
-
-def test_shapes_that_the_run_does_not_have_are_left_out():
-    one_call = {"attention": OneCall, "cross_attention": "fused"}
-    model = EncoderDecoder(small("paper_base", **one_call))
-    found = stops(trace(model, IDS, IDS))
-    assert [found[name] for name in ("mask", "softmax")] == ["() = ()"] * 2
-    assert (
-        " ".join(found) == "x q k v split scores mask softmax @ v join output"
-    )
 
 
 @pytest.mark.slow
@@ -227,42 +175,3 @@ def test_what_is_not_there_is_refused(seen):
     assert where(bare, "embedding").text
     with pytest.raises(ValueError, match="this model has no positions"):
         where(bare, "positions")
-
-
-# --- the poster ----------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def running():
-    return running_trace()
-
-
-@pytest.mark.full
-def test_the_costs_on_the_poster_add_up_to_those_of_the_model(running):
-    thumbs = [t for s in sides_of(running) for t in thumbs_of(running, s)]
-    whole = running.flops()[""]
-    counted = sum(thumb.cost for thumb in thumbs).tolist()
-    assert counted == [whole.parameters, whole.flops]
-
-
-@pytest.mark.slow
-def test_the_poster_shows_the_tensors_of_the_run(running):
-    thumbs = [t for s in sides_of(running) for t in thumbs_of(running, s)]
-    attentions = running.attention()
-    weights = [thumb for thumb in thumbs if thumb.kind is SHARE]
-    assert len(weights) == len(attentions) == 3
-    for thumb, found in zip(weights, attentions):
-        for drawn, head in zip(thumb.matrices, found.weights[0]):
-            shown = ~drawn.isneginf()
-            assert drawn[shown].equal(head[shown])
-            assert not head[~shown].any()
-    assert thumbs[-1].matrices[0].equal(running.result[0])
-
-
-@pytest.mark.full
-def test_the_letters_of_the_poster_are_apart(running):
-    picture = poster(running, ["longest_words"] * 8)
-    faults = letter_faults(picture)
-    assert [f for f in faults if "overlaps" in f or "leaves" in f] == []
-    faces, _ = picture._repr_mimebundle_()
-    assert list(faces) == ["text/plain", "image/png"]

@@ -3,13 +3,19 @@ say it in words; their letters have room on a phone; and what cannot be drawn
 is refused."""
 
 import math
+import re
 
 import pytest
 import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
-from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle, Wedge
-from matplotlib.quiver import Quiver
+from matplotlib.patches import (
+    Circle,
+    FancyBboxPatch,
+    PathPatch,
+    Rectangle,
+    Wedge,
+)
 from pictures.alignment import BAND, bands, ribbons
 from pictures.arrows import arrows
 from pictures.beam_tree import WatchedBeams, beam_tree
@@ -21,6 +27,9 @@ from pictures.head_wires import head_wires
 from pictures.look_up import look_up
 from pictures.mixing import one_query
 from pictures.projections import projections
+from pictures.shadow import shadows
+from pictures.turning import before_the_english, stream_turns
+from pictures.waves import HIGH, SIZE, position_waves
 from pictures.without import without
 from pictures.word_rows import word_rows
 from torch.testing import assert_close
@@ -37,7 +46,9 @@ from tformer_lite import (
     rotate,
     running_example,
     running_model,
+    running_trace,
     sinusoids,
+    stored,
     trained_translator,
     window_mask,
 )
@@ -50,7 +61,6 @@ ENDS = 2, 3, 8  # start, end, longest
 ENGLISH = EXAMPLE.src_words[0]
 PADDING, CAUSAL = padding_mask(EXAMPLE.tgt, pad=1), causal_mask(8)
 LONG = ["internationalisation"] * 20
-HANDS = sinusoids(9, 6).unflatten(1, (-1, 2)).transpose(0, 1)  # (3, 9, 2)
 Q = rotate(torch.tensor([[3.0, 1.0]]).expand(6, 2))
 K = rotate(torch.tensor([[1.0, -2.0]]).expand(6, 2))
 X = torch.arange(24).view(2, 12)
@@ -97,8 +107,13 @@ ROOM = [
     lambda: broadcast(causal_mask(20), window_mask(20, 3)),
     lambda: one_query(TABLE[:, 0], TABLE.repeat(1, 16), words=LONG),
     lambda: ribbons(torch.eye(20), rows=LONG, columns=LONG),
+    lambda: shadows(V[0], V[2:], ["थिएन", *LONG[:2]]),
+    lambda: position_waves(sinusoids(20, 24)),
     lambda: dots(stored_catches().found, stored_catches().shelves),
     lambda: without(CUT),
+    lambda: without(stored("left_out")["tasks"]),
+    lambda: before_the_english(running_trace(), EXAMPLE, at=1),
+    lambda: stream_turns(running_trace(), EXAMPLE, at=1),
 ]
 
 
@@ -109,7 +124,9 @@ def test_letters_have_room_on_a_phone(draw):
 
 
 REFUSED = [
-    (lambda: arrows(Q, K[:2]), "needs its counterpart"),
+    (lambda: arrows(Q, K[:2], ["a"] * 6, "qk"), "needs its counterpart"),
+    (lambda: shadows(ROW, V[:2], ["a", "b"]), "2 names: give"),
+    (lambda: position_waves(torch.ones(8, 3)), r"table \(8, 3\).*C even"),
     (lambda: blocks(X, X + 1), "24, which is no address"),
     (lambda: broadcast(PADDING, causal_mask(5)), "do not fit each other"),
     (lambda: growth(GROWING, GROWING[:2]), "after .2, 4. steps"),
@@ -192,27 +209,32 @@ def wires(picture) -> list:
 # --- arrows --------------------------------------------------------------
 
 
-def test_each_arrow_goes_where_its_numbers_say():
-    quivers = found(arrows(HANDS, 2 * HANDS.flip(0)), Quiver)
-    ends = [[(x.U[i], -x.V[i]) for x in quivers] for i in (0, 1)]
-    expected = [HANDS.flatten(0, 1), 2 * HANDS.flip(0).flatten(0, 1)]
-    scale = math.hypot(*ends[1][0]) / 2
-    for drawn, values in zip(ends, expected):
-        assert_close(
-            torch.tensor(drawn) / scale, values.double(), atol=1e-5, rtol=0
-        )
+def test_a_shadow_is_as_long_as_the_dot_product_says():
+    picture = shadows(V[0], V[1:], ["a", "b", "c", "थिएन"])
+    bars = found(picture, Rectangle)
+    wide = torch.tensor([bar.get_width() for bar in bars])
+    assert_close(wide / wide[1], (V[1:] @ V[0]).abs())
+    one, other, down = (to_hex(bar.get_facecolor()) for bar in bars)
+    assert one == other != down
+    assert "a · थिएन: at 108°, 2.24 × -4.02 = -9.00." in picture.text
+
+
+def test_the_dots_of_positions_are_the_numbers_of_the_table():
+    table = sinusoids(8, 6)
+    lines = position_waves(table).figures[0].axes[0].lines
+    dots = [x.get_ydata().tolist() for x in lines if x.get_marker() == "o"]
+    rows = HIGH * (torch.arange(6) // 2 + 0.5) - torch.tensor(dots).T
+    assert_close(rows / SIZE, table)
 
 
 def test_two_that_move_on_together_keep_the_angle_and_its_colour():
-    picture = arrows(Q[[2, 3, 5, 5]], K[[0, 1, 3, 1]], titles=["q", "k"])
+    picture = arrows(Q[[2, 3, 5, 5]], K[[0, 1, 3, 1]], "abcd", titles="qk")
     wedges = found(picture, Wedge)
     angles = [wedge.theta2 - wedge.theta1 for wedge in wedges]
     between = math.degrees(math.acos(Q[2] @ K[0] / Q[2].norm() / K[0].norm()))
     assert_close(angles[:3], [between] * 3, atol=1e-3, rtol=0)
-    assert max(angles) <= 180
     colours = [wedge.get_facecolor() for wedge in wedges]
-    assert len({*colours[:3]}) == 1
-    assert colours[3] != colours[0]
+    assert colours[0] == colours[1] == colours[2] != colours[3]
     assert f"q · k = {Q[5] @ K[1]:.2f}".replace("-", "−") in picture.svg()
 
 
@@ -361,9 +383,8 @@ def test_the_rows_of_a_word_are_what_the_layer_makes_of_it():
     layer, x = MultiHeadAttention(12, 3), torch.randn(12)
     drawn = cells(projections(x, layer, "not")).values()
     numbers = [number for values in drawn for number in values]
-    parts = layer.query, layer.key, layer.value
-    expected = [x, *(t for p in parts for t in (p.weight.flatten(), p(x)))]
-    assert_close(torch.tensor(numbers), torch.cat(expected))
+    parts = x, layer.query(x), layer.key(x), layer.value(x)
+    assert_close(torch.tensor(numbers[:48]), torch.cat(parts))  # then, a scale
 
 
 # --- one query, ribbons --------------------------------------------------
@@ -412,8 +433,56 @@ def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
     assert [colour == RIM[0] for colour in lit] == [False, False, True]
 
 
-def test_every_seed_has_a_dot_where_its_share_is():
-    (figure,) = without(CUT, "norms").figures
-    lines = [line for ax in figure.axes for line in ax.lines]
-    spots = [[*line.get_xdata()] for line in lines]
-    assert spots == [pytest.approx([50, 55, 100]), [25]]
+def test_a_bar_is_the_mean_a_line_the_seeds_and_a_mark_the_whole():
+    shares = {"names": {"nothing": {"1": 1.0}, "norms": SHARES}}
+    picture = without(shares, "norms")
+    everything, part = (x.get_width() for x in found(picture, Rectangle))
+    seeds, whole = picture.figures[0].axes[0].lines
+    mean = sum(SHARES.values()) / len(SHARES)
+    assert part / everything == pytest.approx(mean)
+    assert [*seeds.get_xdata()] == [0.5 * everything, everything]
+    assert [*whole.get_xdata()] == [everything, everything]
+
+
+def test_a_table_has_the_mean_of_each_task_without_each_part():
+    picture = without({"order": {"nothing": SHARES}, **CUT})
+    drawn = texts(picture.svg())
+    assert drawn.count("68") == 2  # whole: of order, and of sums
+    assert drawn.count("25") == 1  # without norms
+
+
+# --- what cross-attention changes ----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return running_trace()
+
+
+@pytest.mark.slow
+def test_a_guess_is_what_norm_and_head_make_of_the_stream(seen):
+    model, got = running_model(), []
+    for norm in model.decoder.blocks[0].norms[1:]:
+        norm.register_forward_pre_hook(lambda _, given: got.append(given[0]))
+    with torch.no_grad():
+        model(*EXAMPLE[:2])
+        logits = model.head(model.decoder.norm(torch.stack(got)[:, 1, :6]))
+    picture = before_the_english(seen, EXAMPLE, at=1)
+    boxes = found(picture, Rectangle)
+    drawn = [x.get_width() / boxes[0].get_width() for x in boxes[1::2]]
+    chances = logits.softmax(-1).amax(-1)
+    assert drawn == pytest.approx(chances.T.flatten().tolist(), abs=1e-5)
+    assert "भोको: खाट 28 %, looks at dog 52 %, the 11 %, then" in picture.text
+
+
+@pytest.mark.slow
+def test_a_shadow_times_the_length_of_its_row_is_the_score(seen):
+    picture = stream_turns(seen, EXAMPLE, at=1, place=1)
+    scores = [float(x) for x in re.findall(r"\d+\.\d", picture.text)]
+    heads = seen.model.head.weight.detach()[[93, 101]]  # खाट, कुकुरले
+    feet = [math.hypot(*dot.center) for dot in found(picture, Circle)]
+    shadows = torch.tensor(feet) * heads.norm(dim=1)
+    scale = shadows / torch.tensor(scores[::3])
+    assert_close(scale[0], scale[1], rtol=0.01, atol=0)
+    with pytest.raises(ValueError, match="EOS. stays"):
+        stream_turns(seen, EXAMPLE, at=1, place=5)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from tests.helpers.drawings import letter_faults, texts_on
@@ -14,7 +15,7 @@ from tformer_lite import (
     running_trace,
     trace,
 )
-from tformer_lite.drawing.surface.palette import RIM
+from tformer_lite.drawing.surface.palette import HIGHLIGHT, RIM, SHUT
 
 WRITES = "hungry भोको,dog कुकुरले,Hari हरिलाई,saw देख्यो,।,[EOS],[PAD],[PAD]"
 WRITES = WRITES.split(",")
@@ -34,39 +35,36 @@ def picture(decoder):
 
 def cells(picture) -> list:
     """The axes of the four panels."""
-    small, large = picture.figures
-    return [*small.axes[1:4], large.axes[1]]
+    return [ax for figure in picture.figures for ax in figure.axes[1:]]
 
 
-def patches(ax, hatched: bool) -> list:
-    """The hatching on some axes, or the frames."""
-    edge = None if hatched else RIM[0]
-    return [
-        patch
-        for patch in ax.patches
-        if bool(patch.get_hatch()) == hatched
-        and edge in (None, to_hex(patch.get_edgecolor()))
-    ]
+def areas(picture, look: str) -> list[float]:
+    """How many cells of each panel are of a colour, or hatched."""
+    found = []
+    for ax in cells(picture):
+        paths = [
+            x.get_patch_transform().transform_path(x.get_path())
+            for x in ax.patches
+            if look in (x.get_hatch(), to_hex(x.get_facecolor()))
+        ]
+        boxes = [b for x in paths for b in x.to_polygons(closed_only=False)]
+        found.append(sum((b.max(0) - b.min(0)).prod() for b in boxes))
+    return found
 
 
 def test_the_letters_are_those_of_the_sequences_also_where_t_is_not_s():
     model, example = running_model(), running_example()
-    seen = trace(
-        model,
-        example.src[:, :6],
-        example.tgt[:, :5],
-        dims={"B": 2, "S": 6, "T": 5, "H": 3, "D": 4, "C": 12},
-        keep=True,
-    )
+    src, tgt = example.src[:, :6], example.tgt[:, :5]
+    dims = {"B": 2, "S": 6, "T": 5, "H": 3, "D": 4, "C": 12}
+    seen = trace(model, src, tgt, dims=dims, keep=True)
     rows, columns = list("abcde"), list("uvwxyz")
     words = [columns] * 2, [rows] * 2, (rows, columns)
     letters, sizes = ("SS", "TT", "TS"), ((6, 6), (5, 5), (5, 6))
     for found, named, letter, size in zip(
         seen.attention(), words, letters, sizes, strict=True
     ):
-        matrices = [
-            x.matrix for x in attention_steps(found, (1, 2), *named).panels
-        ]
+        panels = attention_steps(found, (1, 2), *named).panels
+        matrices = [x.matrix for x in panels]
         for matrix in matrices:
             assert "".join(matrix.axes).replace("~", "") == letter
             assert matrix.values.shape == size
@@ -81,43 +79,40 @@ def test_percent_are_written_from_5_on_and_only_where_nothing_is_hidden(
 ):
     weights = (100 * decoder.weights[1, 1]).round().int().flatten().tolist()
     drawn = [text.get_text() for text in cells(picture)[3].texts]
-    assert [text for text in drawn if text] == [
-        str(value) for value in weights if value >= 5
-    ]
+    written = [str(value) for value in weights if value >= 5]
+    assert [*filter(None, drawn)] == written
     assert {text.get_size() for text in cells(picture)[3].texts} == {11}
     assert not any(ax.texts for ax in cells(picture)[:3])
 
 
-def test_one_row_is_framed_in_all_panels_and_said(picture):
-    for ax in cells(picture):
-        (frame,) = patches(ax, hatched=False)
-        assert frame.get_bbox().bounds == (0, 3, 8, 1)
+def test_a_band_leads_one_row_through_all_panels_and_is_said(picture):
+    for figure in picture.figures:
+        page, *axes = figure.axes
+        bands = [(to_hex(x.get_facecolor()), x) for x in page.patches]
+        band = dict(bands)[HIGHLIGHT[0]].get_window_extent()
+        for ax in axes:
+            (x, top), (right, low) = ax.transData.transform([[0, 3], [8, 4]])
+            assert band.x0 < x < right <= band.x1
+            assert low < band.y0 < band.y1 < top
+            (rim,) = [x for x in ax.collections if type(x) is LineCollection]
+            assert to_hex(rim.get_color()[0]) == RIM[0]
+            ends = [line.tolist() for line in rim.get_segments()]
+            assert ends == [[[0, y], [8, y]] for y in (3, 4)]
     first = picture.text.split("\n\n")[0]
     assert first == (
-        "1 scores, 2 mask, 3 masked and 4 weights in percent (8, 8): rows T "
-        "(target position), columns T (target position). 31 of 64 cells are "
-        "masked. "
+        "scores, mask, masked and weights (8, 8): rows T (target position), "
+        "columns T (target position). 31 of 64 cells are masked. "
         "Row 3 (saw देख्यो) is framed. Largest in it: 82 % in row 3 (saw "
         "देख्यो), column 2 (कुकुरले)."
     )
 
 
-def test_hidden_cells_are_hatched_and_an_open_mask_is_empty(picture):
-    def areas(ax) -> float:
-        boxes = [
-            path.get_extents()
-            for patch in patches(ax, hatched=True)
-            for path in patch.get_path().to_polygons(closed_only=False)
-            for path in [type(patch.get_path())(path)]
-        ]
-        return sum(box.width * box.height for box in boxes)
-
-    assert list(map(areas, cells(picture))) == [0, 31, 31, 31]
-    cross = running_trace().attention()[2]
-    free = attention_steps(cross)
-    assert list(map(areas, cells(free))) == [0, 0, 0, 0]
+def test_hidden_cells_are_dark_then_hatched_and_an_open_mask_is_empty(picture):
+    assert areas(picture, SHUT[0]) == [0, 31, 0, 0]
+    assert areas(picture, "////") == [0, 0, 31, 31]
+    free = attention_steps(running_trace().attention()[2])
+    assert areas(free, SHUT[0]) == areas(free, "////") == [0] * 4
     assert free.panels[1].matrix.values.all()
-    assert len(free.panels) == 4
     assert "masked." not in free.text
 
 
@@ -145,8 +140,9 @@ def test_letters_are_11_pixels_fit_a_phone_and_do_not_meet(picture):
     assert letter_faults(picture) == []
     for figure in picture.figures:
         assert min(text.get_size() for text in texts_on(figure)) >= 11
-    drawn = [x.get_text() for x in texts_on(picture.figures[0])]
-    assert drawn.count(WRITES[0]) == 2  # the mask's rows are those beside it
+    drawn = [x.get_text() for x in map(texts_on, picture.figures) for x in x]
+    assert drawn.count(WRITES[0]) == 1  # all rows are those at the left
+    assert [x for x in drawn if x in "1+2=3→4"] == [*"12+34→="]
 
 
 @pytest.mark.parametrize(

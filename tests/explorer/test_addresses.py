@@ -10,7 +10,7 @@ from tests.helpers.playing import OWN, PLAY, go, part, press, says, write
 
 pytestmark = pytest.mark.full
 
-STANDS = f"Below stands: {OWN}"
+STANDS = f"Shown below: {OWN}"
 # An address, what is said of it, and the words that are read below.
 ODD = {
     "empty": ("s=", "0 words and signs", OWN),

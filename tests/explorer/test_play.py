@@ -115,7 +115,7 @@ def test_cause_and_effect_stand_on_one_screen_and_nothing_jumps(visit):
         places = page.eval_on_selector_all(seen, PLACES)
         before = before or places
         assert places == before
-    for name in "sentence", "written", "wrong", "noticed", "try", "hunt":
+    for name in "sentence", "written", "wrong", "checks", "try", "hunt":
         expect(part(page, name)).to_be_in_viewport(ratio=1)
 
 

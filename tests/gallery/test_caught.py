@@ -59,7 +59,7 @@ def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
     assert 'issues/2">rexrex9/nlp_torchtext#2</a>' in row
     assert "self.cross_attention(memory, second(x)" in row.split("</th>")[0]
     asked = unstyled(by_property(stored_catches())._repr_html_())
-    assert asked.count("<br>See whether ") == 15
+    assert asked.count("<br>Check that ") == 15
     alone = Sheet([Catch("a", 0, "no check")], [])
     assert "<br></th>" in by_property(alone)._repr_html_()
 
@@ -70,7 +70,7 @@ def test_a_legitimate_variant_raises_no_alarm(name):
     model, inputs = LEGITIMATE[name]()
     answer = report(model, *inputs, pad=1, unknown=0)
     assert answer.broken == [], answer
-    assert "could not be asked" not in str(answer)
+    assert "could not be checked" not in str(answer)
     held = [finding.name for finding in answer.findings if finding.holds]
     assert len(held) >= 12
 

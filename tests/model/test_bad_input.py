@@ -87,7 +87,7 @@ def test_the_longest_rows_and_the_last_ids_are_taken():
 @pytest.mark.parametrize(
     ("ids", "error", "match"),
     [
-        (SRC.float(), TypeError, "float32: make them whole, ids.long"),
+        (SRC.float(), TypeError, "float32: make them integers, ids.long"),
         (SRC == 1, TypeError, "ids are torch.bool"),
         (SRC[..., None], ValueError, r"\(2, 3, 1\), not \(B, T\)"),
         (SRC[:, :0], ValueError, r"\(2, 0\), not \(B, T\): .* at least one"),
@@ -109,7 +109,7 @@ def test_parts_that_are_put_in_the_wrong_place_say_so():
     with pytest.raises(ValueError, match="residual='post', .* pre-norm"):
         Block(CONFIG)
     layer, x = FusedAttention(12, 3), torch.randn(2, 5, 12)
-    with pytest.raises(ValueError, match="without source got one"):
+    with pytest.raises(ValueError, match="without a source got one"):
         layer(x, x)
 
 

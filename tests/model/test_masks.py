@@ -28,7 +28,7 @@ def test_a_causal_mask_is_pytorchs_lower_triangle_and_a_window_a_band():
 def test_a_mask_is_made_where_it_is_asked_for_and_never_too_small(mask):
     assert mask(6, device="meta").is_meta
     assert mask(0).shape == (1, 1, 0, 0)
-    with pytest.raises(ValueError, match="-1 positions cannot be: .* or more"):
+    with pytest.raises(ValueError, match="-1 positions are not possible"):
         mask(-1)
 
 

@@ -56,8 +56,8 @@ def test_far_positions_are_told_apart_in_half_precision_too(dtype):
     ("x", "error", "words"),
     [
         (torch.ones(T, D).long(), TypeError, r"int64: .* x.float\(\)"),
-        (torch.ones(4), ValueError, r"\(4,\), not .* rows with x.None"),
-        (torch.ones(5, 3), ValueError, "of 3 channels has one without a par"),
+        (torch.ones(4), ValueError, r"\(4,\), not .* use x.None"),
+        (torch.ones(5, 3), ValueError, "of 3 channels leaves one without"),
     ],
 )
 def test_what_cannot_be_turned_is_refused(x, error, words):

@@ -113,7 +113,7 @@ def test_names_are_the_tracer_s_work(names, capsys):
 def test_what_is_no_module_is_refused(thing, names):
     kind = type(thing).__name__
     with (
-        pytest.raises(TypeError, match=f"for modules, and a {kind} is none"),
+        pytest.raises(TypeError, match=f"needs a module, not a {kind}"),
         print_shapes(thing, **names),
     ):
         pass

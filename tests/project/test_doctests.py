@@ -30,12 +30,7 @@ SHORTEST, LONGEST = 2, 5  # lines
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "example",
-    [
-        pytest.param(x, marks=pytest.mark.full if x.name == "poster" else [])
-        for x in EXAMPLES
-    ],
-    ids=[example.name for example in EXAMPLES],
+    "example", EXAMPLES, ids=[example.name for example in EXAMPLES]
 )
 def test_an_example_gives_what_it_says(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

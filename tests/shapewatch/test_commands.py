@@ -186,7 +186,7 @@ def test_a_trace_goes_to_a_file_too(capsys, here):
         ("check wrong:f", "wrong fails: ValueError: no, at wrong.py:1"),
         ("check ends:f", "ends ends the program: let it run only under if __"),
         ("check theirs:fails", "division by zero, at theirs.py:64: return"),
-        ("check theirs:number", "gave int, and no model: a f"),
+        ("check theirs:number", "gave int, not a model: a f"),
         ("check theirs:alone", "theirs:alone: give the model's inputs, too"),
         ("trace theirs:mismatched", "theirs:mismatched does not run: Runtim"),
     ],

@@ -43,9 +43,9 @@ def test_a_text_is_read_whatever_ends_its_lines(here, encoding, end):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a\r\nc\t\xe9t\xe9\r\n", "is no text in UTF-8, see byte 5: op"),
-        ("a\tछ".encode("utf-16"), "is no text in UTF-8, see byte 0: open it"),
-        (b"a\tb\n" + bytes(9), "is no text in UTF-8, see character 4: ope"),
+        (b"a\r\nc\t\xe9t\xe9\r\n", "is not UTF-8 text, see byte 5: op"),
+        ("a\tछ".encode("utf-16"), "is not UTF-8 text, see byte 0: open it"),
+        (b"a\tb\n" + bytes(9), "is not UTF-8 text, see character 4: ope"),
         (b"\n \n", "has no text"),
         (b"\xef\xbb\xbf\n", "has no text"),
     ],

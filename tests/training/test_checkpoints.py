@@ -129,17 +129,17 @@ def with_head(head: nn.Module) -> DecoderOnly:
     return model
 
 
-UNLIKE = "not as its config says, is of your own"
+UNLIKE = "not as its config says, is your own"
 OWN = [
     (
         lambda: Checkpoint(DecoderOnly(small("char_lm", norm=LayerNorm))),
-        "norm=<class .*LayerNorm'> is of your own",
+        "norm=<class .*LayerNorm'> is your own",
     ),
     (
         lambda: Checkpoint(MyWriter(small("char_lm"))),
-        "MyWriter is of your own",
+        "MyWriter is your own",
     ),
-    (lambda: Checkpoint(writer(), (MyWords({}),)), "MyWords is of your own"),
+    (lambda: Checkpoint(writer(), (MyWords({}),)), "MyWords is your own"),
     (lambda: Checkpoint(with_head(Louder(12, 11, bias=False))), UNLIKE),
 ]
 
@@ -188,14 +188,14 @@ def test_a_failure_while_writing_leaves_the_former_file(
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(OSError, match="is no file: a checkpoint needs one"):
+    with pytest.raises(OSError, match="is not a file: a checkpoint needs one"):
         save_checkpoint(Checkpoint(writer()), tmp_path)
 
 
 # --- Files that are no checkpoint: one clear error, and nothing is run ----
 
-UNREADABLE = "is damaged, or no checkpoint: it cannot be read. Train again"
-FOREIGN = "is no checkpoint of this version of tformer_lite, though PyTorch"
+UNREADABLE = "is damaged, or not a checkpoint: it cannot be read. Train again"
+FOREIGN = "is not a checkpoint of this version of tformer_lite"
 
 
 def refused(path, content, said):
@@ -272,7 +272,7 @@ def test_code_in_a_file_is_named_and_not_run(tmp_path, monkeypatch, old):
     monkeypatch.chdir(tmp_path)
     packed = {"format": FORMAT, "model": Trap()}
     torch.save(packed, "trap.pt", _use_new_zipfile_serialization=not old)
-    said = "trap.pt holds code, exec, .* nothing in it was run"
+    said = "trap.pt holds code, exec, .* none of it was run"
     with pytest.raises(ValueError, match=said):
         load_checkpoint("trap.pt")
     assert not Path("caught").exists()

@@ -79,8 +79,8 @@ class Sampler:
         if not 0 < temperature < math.inf:
             raise ValueError(
                 f"{temperature=} must be above 0, and finite: the nearer to "
-                "0, the likelier the likeliest. For that one alone, choose "
-                "`likeliest`."
+                "0, the more often the likeliest token is drawn. For that "
+                "token only, choose `likeliest`."
             )
         if top_k < 0:
             raise ValueError(f"{top_k=} must be 1 or more, or 0 for all")

@@ -55,7 +55,7 @@ def beam(
     section 6.1. Raises ValueError for a width below 1.
     """
     if width < 1:
-        raise ValueError(f"{width=} follows nothing: use 1 or more")
+        raise ValueError(f"{width=} keeps no beam: use 1 or more")
     beams = Beams(src, start, end, width, penalty)
     follow(model, src, beams, max_len)
     return beams.best()

@@ -96,12 +96,7 @@ def trained_trace(english: str, nepali: str) -> tuple[Trace, Batch]:
     dims = running_dims(model.config) | {"B": 1}
     with torch.no_grad():
         seen = trace(
-            model,
-            row.src,
-            row.tgt,
-            dims=dims,
-            axes=["B S", "B T"],
-            keep=True,
+            model, row.src, row.tgt, dims=dims, axes=["B S", "B T"], keep=True
         )
     return seen, row
 

@@ -16,13 +16,13 @@ def check_batch(ids: Tensor) -> None:
             "one id. A single row becomes a batch with ids[None]."
         )
     if ids.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"ids are {ids.dtype}: make them whole, ids.long()")
+        raise TypeError(f"ids are {ids.dtype}: make them integers, ids.long()")
 
 
 def check_size(t: int) -> None:
     """Raise ValueError for fewer than no positions."""
     if t < 0:
-        raise ValueError(f"{t} positions cannot be: give 0 or more.")
+        raise ValueError(f"{t} positions are not possible: give 0 or more.")
 
 
 def check_letters(x: Tensor, axes: str) -> None:
@@ -96,9 +96,9 @@ def check_pairs(d: int) -> None:
     """Raise ValueError unless the channels of a head come in pairs."""
     if d % 2:
         raise ValueError(
-            f"a head of {d} channels has one without a partner: rotary "
-            "positions turn channels two by two. Choose an n_heads that "
-            "makes d_model / n_heads even."
+            f"a head of {d} channels leaves one without a partner: rotary "
+            "positions rotate channels in pairs. Choose an n_heads that makes "
+            "d_model / n_heads even."
         )
 
 
@@ -125,8 +125,8 @@ def check_alone(source: Tensor | None, why: str) -> None:
     """Raise ValueError for a source: x can attend to itself alone."""
     if source is not None:
         raise ValueError(
-            f"an attention without source got one: {why}. Give the Config "
-            "another cross_attention, such as 'split'."
+            f"an attention layer without a source got one: {why}. Give the "
+            "Config another cross_attention, such as 'split'."
         )
 
 

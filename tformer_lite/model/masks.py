@@ -40,7 +40,7 @@ def window_mask(
     """
     check_size(t)
     if width < 1:
-        raise ValueError(f"{width=} lets nobody see anything: use 1 or more")
+        raise ValueError(f"{width=} hides every position: use 1 or more")
     positions = torch.arange(t, device=device)
     near = (positions[:, None] - positions[None, :]).abs() < min(width, t)
     return near[None, None]

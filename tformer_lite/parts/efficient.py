@@ -38,8 +38,8 @@ class MixtureOfExperts(nn.Module):
         super().__init__()
         if not 1 <= top_k <= n_experts:
             raise ValueError(
-                f"{top_k=} of {n_experts=}: each position asks at least one "
-                "expert, and at most all."
+                f"{top_k=} of {n_experts=}: each position goes to at least "
+                "one expert, and at most to all."
             )
         self.top_k = top_k
         self.router = Linear(d_model, n_experts, bias=False)

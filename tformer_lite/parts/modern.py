@@ -48,11 +48,11 @@ def check_rows(x: Tensor) -> None:
     """Raise unless x has rows of decimals, which can be turned."""
     if x.ndim < 2:
         raise ValueError(
-            f"x has shape {tuple(x.shape)}, not (..., T, D): a row's place "
-            "tells how far it turns. A single one becomes rows with x[None]."
+            f"x has shape {tuple(x.shape)}, not (..., T, D): a row's position "
+            "says how far to rotate it. For a single row, use x[None]."
         )
     if not x.is_floating_point():
-        raise TypeError(f"x is {x.dtype}: turned, it is decimals, x.float()")
+        raise TypeError(f"x is {x.dtype}: rotation needs floats, x.float()")
 
 
 class GatedFeedForward(FeedForward):

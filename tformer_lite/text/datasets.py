@@ -100,8 +100,8 @@ class Windows(Dataset):
             )
         if size < 1 or len(ids) <= size:
             raise ValueError(
-                f"a text of {len(ids)} ids has no window of {size=}: it must "
-                f"have at least {size + 1}, and size be at least 1."
+                f"a text of {len(ids)} ids has no window of {size=}: it needs "
+                f"at least {size + 1} ids, and size must be at least 1."
             )
         self.ids, self.size = ids, size
         self.windows = ids.unfold(0, size + 1, 1)
@@ -143,13 +143,13 @@ def split_text(
     the cut. Raises ValueError when a part is too short for one window.
     """
     if not 0 < share < 1:
-        raise ValueError(f"{share=} is not between 0 and 1, where parts are.")
+        raise ValueError(f"{share=} is not between 0 and 1, as it must be.")
     cut = int(len(ids) * share)
     if min(cut, len(ids) - cut) <= size:
         raise ValueError(
             f"{share=} cuts {len(ids)} ids into {cut} and {len(ids) - cut}: "
             f"each part must have at least {size + 1} for one window of "
-            f"{size=}. Bring a longer text, or choose a smaller size."
+            f"{size=}. Give a longer text, or choose a smaller size."
         )
     return Windows(ids[:cut], size), Windows(ids[cut:], size)
 
@@ -170,8 +170,8 @@ def split_pairs(
     order = sorted(set(places.values()))
     if len(order) < 3:
         raise ValueError(
-            f"{len(order)} different source sentences cannot be split to "
-            "train, validate and test: bring at least 3, better 10."
+            f"{len(order)} different source sentences cannot be split into "
+            "training, validation and test: give at least 3, better 10."
         )
     first = min(max(bisect(order, 0.1), 1), len(order) - 2)
     second = min(max(bisect(order, 0.2), first + 1), len(order) - 1)

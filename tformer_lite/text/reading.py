@@ -18,13 +18,13 @@ def read_text(path: str | Path) -> str:
     if "\0" in text:  # as in UTF-16, and in what is no text
         raise no_text(path, f"character {text.index(chr(0))}")
     if not text.strip():
-        raise ValueError(f"{path} has no text in it: give a file that has.")
+        raise ValueError(f"{path} has no text in it: give a file with text.")
     return normalize("NFC", text)
 
 
 def no_text(path: str | Path, place: str) -> ValueError:
     """Make the error for a file that is no text."""
     return ValueError(
-        f"{path} is no text in UTF-8, see {place}: open it in an editor and "
+        f"{path} is not UTF-8 text, see {place}: open it in an editor and "
         "save it as UTF-8."
     )

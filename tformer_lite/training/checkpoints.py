@@ -32,7 +32,7 @@ SOURCE_NAMES = {
     "dropout": "dropout",
 }
 REFUSAL = (
-    "is of your own, and a file keeps no code: save model.state_dict(), and "
+    "is your own, and a file stores no code: save model.state_dict(), and "
     "build the model yourself."
 )
 
@@ -62,7 +62,7 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
     """
     packed, file = pack(checkpoint), Path(os.path.realpath(path))
     if file.exists() and not file.is_file():
-        raise OSError(f"{path} is no file: a checkpoint needs one.")
+        raise OSError(f"{path} is not a file: a checkpoint needs one.")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.part")
     try:
@@ -93,7 +93,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     except Exception as error:  # there is no end to what files hold
         raise ValueError(f"{path} {fault_of(error)}") from error
     raise ValueError(
-        f"{path} is no checkpoint of this version of tformer_lite, though "
+        f"{path} is not a checkpoint of this version of tformer_lite, though "
         "PyTorch can read it: give one that save_checkpoint wrote."
     )
 
@@ -112,12 +112,12 @@ def fault_of(error: Exception) -> str:
     """Say why a file cannot be read, by PyTorch's error."""
     if code := re.search(r"GLOBAL (\S+)", str(error)):
         return (
-            f"holds code, {code[1]}, and not tensors, numbers and words "
-            "alone: nothing in it was run. Ask for its state_dict()."
+            f"holds code, {code[1]}, not only tensors, numbers and words: "
+            "none of it was run. Ask for its state_dict()."
         )
     return (
-        "is damaged, or no checkpoint: it cannot be read. Train again, or "
-        "take a copy of it."
+        "is damaged, or not a checkpoint: it cannot be read. Train again, or "
+        "use a copy of it."
     )
 
 

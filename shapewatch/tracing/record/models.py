@@ -50,8 +50,8 @@ def model_call(model: Any, inputs: tuple, options: dict) -> ModelCall:
     refuse_class(model)
     if isinstance(model, SCRIPT_TYPES):
         raise TypeError(
-            f"a {type(model).__name__} runs out of Python's sight: trace "
-            "what it was made from."
+            f"Python cannot see inside a {type(model).__name__}: trace what "
+            "it was made from."
         )
     root = root_module(partial(model, *inputs, **options))
     called, module = unwrap_method(model)
@@ -82,7 +82,7 @@ def built_call(
     if len(pair) != 2 or not isinstance(pair[1], tuple | list):
         kinds = ", ".join(type(x).__name__ for x in pair or [built])
         raise TypeError(
-            f"build gives {kinds}: let it give a model and a tuple of its "
+            f"build returns {kinds}: let it return a model and a tuple of its "
             "inputs, `return model, (x,)`."
         )
     return model_call(pair[0], tuple(pair[1]), options)
@@ -93,8 +93,8 @@ def refuse_class(model: object) -> None:
     if isinstance(model, type) and issubclass(model, nn.Module):
         name = model.__name__
         raise TypeError(
-            f"{name} is a class, and no model yet: give {name}(...), with "
-            "what it is made with"
+            f"{name} is a class, not a model: give {name}(...), with its "
+            "arguments"
         )
 
 

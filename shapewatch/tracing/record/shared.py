@@ -26,7 +26,7 @@ from torch.nn import functional
 from torch.overrides import handle_torch_function
 
 SCRIPTED_NOTE = (
-    "scripted code runs out of Python's sight: each call of it is one line"
+    "Python cannot see inside scripted code: each call of it is one line"
 )
 
 

@@ -87,9 +87,9 @@ def test_a_module_with_a_forward_of_its_own_is_asked():
 
 
 def test_a_name_that_is_none_is_refused():
-    with pytest.raises(TypeError, match="'pads' is no option here, and no"):
+    with pytest.raises(TypeError, match="'pads' is neither an option"):
         report(seeded(), pads=1, **NAMED)
-    assert "'pads' is no option here" in causality(GPT(), IDS, pads=1).says
+    assert "'pads' is neither an option" in causality(GPT(), IDS, pads=1).says
 
 
 def test_a_name_that_is_nearly_an_options_is_refused():
@@ -120,7 +120,7 @@ def test_the_output_is_picked_by_name_or_by_a_function():
     ("output", "says"),
     [
         ("lost", "There is no 'lost'. The model gave other, last, size."),
-        ("size", "'size' is int, and no tensor. The model gave other, last"),
+        ("size", "'size' is int, not a tensor. The model gave other, last"),
         (lambda y: y[0], "TypeError: 'types.SimpleNamespace' object is not"),
     ],
 )

@@ -47,7 +47,7 @@ class OverTime(GPT):
 LEAKS = {
     Adds: "Sequence 0: position 0 moves when the ids from position 1 on",
     WhenTraining: "Sequence 0: in training, position 0 moves when those from",
-    ByLength: "position 0 is another one when the input ends before",
+    ByLength: "position 0 changes when the input ends before",
     OverTime: "Sequence 0: in training",
 }
 

@@ -83,7 +83,7 @@ def test_positions_that_are_not_asked_have_no_number():
     assert moves.shape == (2, 40, 40)
     some = [0, 13, 26, 39]
     assert (~moves[0, 0].isnan()).nonzero()[:, 0].tolist() == some
-    assert sampled_text(subject, 0) == " (4 of 40 positions asked.)"
+    assert sampled_text(subject, 0) == " (4 of 40 positions tested.)"
 
 
 def test_padding_and_unknown_words_are_asked_wherever_they_stand():
@@ -101,7 +101,7 @@ def window(x):
 def test_a_window_between_two_positions_is_not_deaf():
     finding = past(window, LONG_ROWS, positions=4)
     assert finding.holds, finding
-    assert finding.says.endswith("one before it. (4 of 40 positions asked.)")
+    assert finding.says.endswith("one before it. (4 of 40 positions tested.)")
     deaf = lambda x: x + x[:, :1] * (x[:, :, :1] > 9)  # noqa: E731
     assert not past(deaf, LONG_ROWS, positions=4).holds
 
@@ -127,7 +127,7 @@ def test_a_side_that_asks_for_no_positions_is_not_blamed(src, own, side):
     config = replace(tiny_translator, src_positions=src, positions=own)
     says = f"The outputs depend on the order of the {side}."
     if not side:
-        says = "No positions are asked for, or no words differ."
+        says = "No positions are needed, or no words differ."
     assert order_sensitivity(running_model(config), *PAIR).says == says
 
 

@@ -59,7 +59,7 @@ def test_a_right_model_of_a_stranger_raises_no_alarm(name):
         warnings.simplefilter("ignore")
         found = report(build(), *inputs, pad=1, causal=name != "a fast path")
     assert found.broken == [], found
-    assert "could not be asked" not in str(found), found
+    assert "could not be checked" not in str(found), found
     unusual = [f.name for f in found.findings if f.level == "unusual"]
     assert unusual == UNUSUAL.get(name, [])
 

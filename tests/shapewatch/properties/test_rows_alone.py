@@ -65,7 +65,7 @@ class Heard(Padded):
         return super().forward(ids, attention_mask).cumsum(1)
 
 
-HOLDS, ASKS = "What stands at padding moves nothing.", "Hand over numbers of"
+HOLDS, ASKS = "What stands at padding moves nothing.", "Give position numbers"
 HEARS = "output 4 moves when input position 0 does, which is padding"
 
 

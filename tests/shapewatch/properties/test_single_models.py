@@ -165,7 +165,7 @@ DEFAULTS = "", [IDS], {}
 MAY_HEAR_ALL = {"causal": False, "positions": 7}
 NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
 NO_SOURCE = partial(TwoSides, source=False), "When source positions 0 and 1"
-HIDDEN = "position 3 has no effect, nor has any other word of the id 1"
+HIDDEN = "position 3 has no effect, nor does any other word with the id 1"
 ON_THE_RIGHT = "when padding stands on the right of the input"
 PADS = {"pad": 1}
 NORMED = partial(NormedHeads, 1)
@@ -204,7 +204,7 @@ CASES = {
         ),
     ],
     "repeatable": [
-        ("broken", KeepsMask, "after one of other rows", [PADDED], PADS),
+        ("broken", KeepsMask, "after a run on other rows", [PADDED], PADS),
         ("holds", partial(GPT, pads=True), "", [PADDED], PADS),
     ],
     "padding_invariance": [
@@ -254,7 +254,7 @@ def test_ids_that_a_run_writes_into_are_named(side, inputs, name):
     given = [torch.tensor([[5, 3, 8], [1, 2, 7]]) for _ in range(inputs)]
     finding = repeatable(StartsWithOne(side), *given)
     assert finding.level == "broken"
-    assert f"{name}: whoever" in finding.says
+    assert f"{name}: after the call" in finding.says
     assert finding.seen.tolist() == [[1, 0, 0], [0, 0, 0]]
     assert given[side].tolist() == [[5, 3, 8], [1, 2, 7]]
 

@@ -137,7 +137,7 @@ def test_the_output_is_the_logits_or_the_first_tensor():
     assert find_output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
     with pytest.raises(FailedError) as caught:
         find_output([1, 2])
-    assert str(caught.value) == "It gave list, and no tensor."
+    assert str(caught.value) == "It gave list, not a tensor."
 
 
 NEEDS_2_6 = pytest.mark.skipif(
@@ -180,9 +180,9 @@ def quantised():
 @pytest.mark.parametrize(
     ("make", "ids", "text"),
     [
-        (GPT, WORDS[:, :0], r"an input \(2, 0\) on cpu has no numbers"),
-        (GPT, WORDS.to("meta"), "on meta has no numbers"),
-        (quantised, WORDS, "a quantised Linear rounds by"),
+        (GPT, WORDS[:, :0], r"an input \(2, 0\) on cpu holds no numbers"),
+        (GPT, WORDS.to("meta"), "on meta holds no numbers"),
+        (quantised, WORDS, "a quantised Linear rounds"),
     ],
 )
 def test_what_nothing_can_be_judged_by_is_refused(make, ids, text):

@@ -106,7 +106,7 @@ UNJUDGED = {
         lambda: nn.Linear(4, 9),
         torch.randn(2, 5, 4),
         lambda m, x: m(x).sum(),
-        "no words to ask for",
+        "no target words",
     ),
     "classes": (
         lambda: nn.Sequential(nn.Embedding(V, 1), nn.Flatten()),
@@ -118,9 +118,9 @@ UNJUDGED = {
         GPT,
         IDS,
         lambda m, x: costs(m(x)[:, :-1], x[:, 1:], reduction="none"),
-        "The loss gave a tensor (21,). loss(model, ids) is called,",
+        "The loss gave a tensor (21,). loss(model, ids) is called ",
     ),
-    "one position": (GPT, IDS[:, :1], plain, "no word is next"),
+    "one position": (GPT, IDS[:, :1], plain, "no next word"),
     "a pair": (Inside, IDS, lambda m, x: m(x, x), "The loss gave tuple"),
 }
 

@@ -223,7 +223,7 @@ def test_probes_that_are_refused_are_noted():
 
     seen = trace(build=picky, dims={"B": 3, "T": 8})
     (note,) = seen.notes
-    pattern = r"T is known by its size.* as T=(\d+) .*: (\d+) is not 8\)"
+    pattern = r"T is known only by its size.* as T=(\d+) .*: (\d+) is not 8\)"
     refused = re.fullmatch(pattern, note)
     assert refused[1] == refused[2] != "8"
     ((((batch, time),), _),) = seen.axes

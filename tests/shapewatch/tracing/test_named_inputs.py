@@ -106,8 +106,8 @@ GIVEN = "It is given input_ids (2, 6), past.k.0 (2, 3, 4)."
 @pytest.mark.parametrize(
     ("axes", "said"),
     [
-        ({"ids": "B T"}, f"axes: 'ids' is no tensor. {GIVEN}"),
-        ({"past": "B P D"}, f"axes: 'past' is no tensor. {GIVEN}"),
+        ({"ids": "B T"}, f"axes: 'ids' is not a tensor. {GIVEN}"),
+        ({"past": "B P D"}, f"axes: 'past' is not a tensor. {GIVEN}"),
         ({"past": {"k": "B"}}, "axes: past is {'k': 'B'}. Write the names"),
         ({"past.k.0": "B P"}, "axes 'B P' name 2 axes, and the input (2, 3"),
         (["B T", "B P D", "B"], GIVEN),
@@ -161,11 +161,11 @@ def test_one_tensor_has_one_name_for_each_axis():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"dims": ["B", "T"]}, "dims=['B', 'T'] is no choice: give sizes"),
-        ({"axes": 2}, "axes=2 is no choice: give names"),
-        ({"build": 3}, "build=3 is no choice: give a function"),
-        ({"build": lambda: 3}, "build gives int: let it give a model and a"),
-        ({"build": lambda: (MODEL, IDS)}, "build gives Reader, Tensor: let"),
+        ({"dims": ["B", "T"]}, "dims=['B', 'T'] is not valid: give sizes"),
+        ({"axes": 2}, "axes=2 is not valid: give names"),
+        ({"build": 3}, "build=3 is not valid: give a function"),
+        ({"build": lambda: 3}, "build returns int: let it return a model"),
+        ({"build": lambda: (MODEL, IDS)}, "build returns Reader, Tensor: let"),
     ],
 )
 def test_an_option_of_the_wrong_kind_is_told_how_to_be_written(options, said):
@@ -184,7 +184,7 @@ def test_a_factory_takes_sizes_that_somebody_says():
 
 @pytest.mark.parametrize("ask", [trace, report, flops])
 def test_a_class_is_no_model_yet(ask):
-    with pytest.raises(TypeError, match="Reader is a class, and no model yet"):
+    with pytest.raises(TypeError, match="Reader is a class, not a model"):
         ask(Reader, IDS)
 
 

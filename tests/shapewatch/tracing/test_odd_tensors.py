@@ -60,7 +60,7 @@ def test_what_cannot_be_seen_is_one_call_noted_once_and_runs_as_ever():
         model = nn.Sequential(nn.Linear(4, 4), torch.jit.script(nn.ReLU()))
     seen = trace(model, X, keep=True)
     (note,) = seen.notes
-    assert "out of Python's sight" in note
+    assert "cannot see inside scripted code" in note
     assert f"note: {note}" in str(seen)
     assert [step.name for step in seen.steps] == ["linear", "script"]
     assert seen.result.equal(model(X))
@@ -70,8 +70,8 @@ def test_what_cannot_be_seen_is_one_call_noted_once_and_runs_as_ever():
 @pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
 def test_what_runs_out_of_sight_is_refused():
     layer, x = nn.Linear(3, 4), torch.randn(2, 3)
-    with pytest.raises(TypeError, match="TopLevelTracedModule runs out of"):
+    with pytest.raises(TypeError, match="inside a TopLevelTracedModule"):
         trace(torch.jit.trace(layer, (x,)), x)
-    with pytest.raises(TypeError, match="ScriptFunction runs out of"):
+    with pytest.raises(TypeError, match="inside a ScriptFunction"):
         trace(torch.jit.trace(lambda x: x + 1, (x,)), x)
     assert len(trace(torch.export.export(layer, (x,)).module(), x)) == 1

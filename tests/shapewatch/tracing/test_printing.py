@@ -93,6 +93,6 @@ def test_axes_alone_name_each_call_at_whatever_size(capsys, dims):
 
 
 def test_what_is_no_module_is_refused():
-    said = r"for modules, and a function is none: trace\(function, ...\)"
+    said = r"needs a module, not a function: trace\(function, ...\)"
     with pytest.raises(TypeError, match=said), print_shapes(lambda x: x):
         pass

@@ -159,8 +159,8 @@ class CachedEncoderDecoder(CachedModel):
         another."""
         if not self.src[rows].equal(self.src):
             raise ValueError(
-                f"rows={rows.tolist()} give a row the text of another source:"
-                " exchange rows among those that read the same one."
+                f"rows={rows.tolist()} give a row the text of another source: "
+                "exchange only rows that read the same source."
             )
         super().reorder(rows)
 

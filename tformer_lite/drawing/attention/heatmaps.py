@@ -122,7 +122,11 @@ def draw_matrices(
     for matrix in matrices:
         rows, columns = matrix.values.shape
         page = Page(columns * grid.wide, heading.high + rows * grid.high)
-        ax = draw_matrix(page, (0, 0), matrix, grid, heading)
+        ax = draw_matrix(page, (0, heading.high), matrix, grid)
+        page.hatch(runs(matrix.hidden), ax)
+        draw_head(page, matrix, heading)
+        if matrix.row is not None:
+            page.frame((0, matrix.row, columns, 1), ax)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]
             draw_scales(page, {m.kind: limits(m, grid) for m in shown})
@@ -205,30 +209,28 @@ def heading_of(matrices: Sequence[Matrix], room: float) -> Headroom:
 
 
 @with_style
-def draw_matrix(
-    page: Page, corner: Place, matrix: Matrix, grid: Grid, heading: Headroom
-) -> Axes:
-    """Draw a matrix below its heading, with its cells to the right of a
-    corner."""
-    (left, top), (rows, columns) = corner, matrix.values.shape
-    head, below = heading.title(matrix), top + heading.high
-    ax = page.axes((left, below, columns * grid.wide, rows * grid.high))
+def draw_matrix(page: Page, corner: Place, matrix: Matrix, grid: Grid) -> Axes:
+    """Draw a matrix's cells and words to the right of a corner and below."""
+    rows, columns = matrix.values.shape
+    ax = page.axes((*corner, columns * grid.wide, rows * grid.high))
     if max(rows, columns) > MOST_ROWS:
         draw_image(ax, matrix, limits(matrix, grid))
     else:
         draw_cells(ax, matrix, grid)
-    page.hatch(runs(matrix.hidden), ax)
     label_cells(ax, matrix, (grid.wide, grid.high))
-    if matrix.row is not None:
-        page.frame((0, matrix.row, columns, 1), ax)
-    for i, line in enumerate(head):
-        bold: Style = {"ha": "left", "weight": "bold", "size": NAME}
-        y = below - 20 if heading.level else top + 8 + TITLE_HEIGHT * i
-        page.write(left, y, line, **bold)
-    left += text_width(head[0], NAME, "bold") + 10 if heading.level else 0
-    middle = left + shape_room(matrix) / 2
-    page.shape(middle, below - 20, matrix.axes, (rows, columns))
     return ax
+
+
+def draw_head(page: Page, matrix: Matrix, heading: Headroom) -> None:
+    """Write a matrix's title and shape above its cells."""
+    head, low, left = heading.title(matrix), heading.high - 20, 0.0
+    bold: Style = {"weight": "bold", "size": NAME}
+    for i, line in enumerate(head):
+        y = low if heading.level else 8 + TITLE_HEIGHT * i
+        page.write(0, y, line, ha="left", **bold)
+    left = text_width(head[0], NAME, "bold") + 10 if heading.level else 0
+    middle = left + shape_room(matrix) / 2
+    page.shape(middle, low, matrix.axes, matrix.values.shape)
 
 
 def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
@@ -239,22 +241,12 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
     texts = [list(map(with_minus, row)) for row in matrix.cells]
     if matrix.kind == "percent":
         texts = [["" if x in UNWRITTEN else x for x in row] for row in texts]
-    sns.heatmap(
-        matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
-        vmin=low,
-        vmax=high,
-        cmap=kind.scale(kind.light),
-        cbar=False,
-        annot=texts if grid.digits else None,
-        fmt="",
-        annot_kws={"color": INK[0], "size": SIZE},
-        linewidths=0.6,
-        linecolor=EDGE[0],
-        xticklabels=False,
-        yticklabels=False,
-        clip_on=False,
-        ax=ax,
-    )
+    look: Style = {"vmin": low, "vmax": high, "cmap": kind.scale(kind.light)}
+    look |= {"annot_kws": {"color": INK[0], "size": SIZE}, "fmt": ""}
+    look |= {"linewidths": 0.6, "linecolor": EDGE[0], "clip_on": False}
+    look |= {"xticklabels": False, "yticklabels": False, "cbar": False}
+    values = matrix.values.double().masked_fill(matrix.hidden, 0).numpy()
+    sns.heatmap(values, annot=texts if grid.digits else None, ax=ax, **look)
 
 
 def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
@@ -267,12 +259,8 @@ def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
     rgb = colours.double()[(share > 0).long()]
     rgba = (torch.cat((rgb, share.abs()[..., None]), -1) * 255).round()
     rows, columns = share.shape
-    ax.imshow(
-        rgba.byte().numpy(),
-        interpolation="none",
-        extent=(0, columns, rows, 0),
-        aspect="auto",
-    )
+    look: Style = {"extent": (0, columns, rows, 0), "interpolation": "none"}
+    ax.imshow(rgba.byte().numpy(), aspect="auto", **look)
 
 
 def runs(hidden: Tensor) -> list[Box]:
@@ -300,7 +288,7 @@ def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
     label_axis(ax.yaxis, rows, 11 / cell[1])
     label_axis(ax.xaxis, columns, room / cell[0])
     turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-    if cell[0] < 1.5 * SIZE:  # too near: upright
+    if cell[0] < 16:  # too near: upright
         turn = {"rotation": 90}
     for text in ax.get_xticklabels():
         text.set(**({} if level else turn))
@@ -317,9 +305,7 @@ def label_axis(axis: Axis, words: list[str], step: float) -> None:
 
 
 def draw_scales(
-    page: Page,
-    ends: Mapping[str, Place],
-    corner: Place | None = None,
+    page: Page, ends: Mapping[str, Place], corner: Place | None = None
 ) -> None:
     """Draw a tiny scale for each unit below all that is drawn, or where it is
     said: its lowest and highest value, and its name, unless there are scores

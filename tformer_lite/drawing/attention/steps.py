@@ -1,39 +1,51 @@
-"""The steps of an attention at reading size: scores, mask, masked, weights."""
+"""An attention as one equation: scores + mask = masked, then weights."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle, Rectangle
 from torch import Tensor
 
 from shapewatch.tracing.questions.attention import Attention
 from tformer_lite.drawing.attention.heatmaps import (
+    LARGE,
     Grid,
-    draw_matrices,
     draw_matrix,
     draw_scales,
-    heading_of,
     largest_score,
+    limits,
     longest,
-    row_margin,
+    runs,
+    shape_room,
 )
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
     matrix_sentences,
     table_of,
 )
 from tformer_lite.drawing.surface.page import (
-    HALF,
+    NAME,
+    PANEL,
     Box,
     Page,
+    Place,
+    Style,
     crop,
+    ellipsize,
     place_on_page,
+    text_width,
 )
-from tformer_lite.drawing.surface.palette import DARK
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
-CELL, BETWEEN = 17, 14  # of the small panels: a cell, and between two
-TITLES = "1 scores", "2 mask", "3 masked", "4 weights in percent"
+# Pixels: a matrix, what is above it, and between two of them, for the signs.
+SIDE, TOP, PLUS, SOFTMAX = 128, 42, 20, 46
+TITLES = "scores", "mask", "masked", "weights"
+SIGN: Style = {"size": 18, "color": palette.RIM[0]}
+READ_AS = "", "dark: may not look", "hatched: hidden", "each row: 100 %"
 
 
 def attention_steps(
@@ -46,15 +58,15 @@ def attention_steps(
 ) -> Picture:
     """Draw an attention of a trace step by step: (T, S) -> a picture.
 
-    Scores, mask and masked scores are small, the weights large, with their
-    percent, where these are 5 or more. `at` chooses example and head of what
-    `Trace.attention()` found; the letters of the axes are those that it
-    measured. `rows` are words, and so are `columns` (left out, they are the
-    same); the `row` of a word or number is framed. `titles` replaces the
-    four titles. Raises ValueError for a place or a row that is none.
+    It reads as one equation, on a phone in two lines: scores + mask =
+    masked, and by softmax the weights, in percent from 5 on. `at` chooses
+    example and head of what `Trace.attention()` found, whose letters the
+    axes have. `rows` are words, and so are `columns` (left out, the same); a
+    band leads the `row` of a word or number through all four. `titles`
+    replaces their titles. Raises ValueError for a place or row that is none.
 
     >>> attention_steps(running_trace().attention()[0], at=(1, 0))
-    1 scores, 2 mask, 3 masked and 4 weights in percent (8, 8): rows S ...
+    scores, mask, masked and weights (8, 8): rows S ...
     """
     letters = tuple(map(str, attention.axes[-2:]))
     parts = attention.scores, attention.masked, attention.weights
@@ -64,57 +76,82 @@ def attention_steps(
     masks = None, None, seen, seen
     kinds = "scores", "mask", "scores", "percent"
     words = rows, columns or rows
-    made = [
-        Matrix(title, values, letters, words, mask, kind, row)
-        for title, values, mask, kind in zip(
-            titles or TITLES, shown, masks, kinds, strict=True
-        )
-    ]
-    (large,), (place,) = draw_matrices(made[3:], HALF)
-    small, boxes = draw_small(made[:3])
-    panels = [Panel(m, box) for m, box in zip(made, boxes)]
-    panels.append(Panel(made[3], place, 1))
+    steps = zip(titles or TITLES, shown, masks, kinds, strict=True)
+    made = [Matrix(t, x, letters, words, m, k, row) for t, x, m, k in steps]
+    first, second = draw_pair(made, 0), draw_pair(made, 1)
+    boxes = [(box, i) for i, x in enumerate((first, second)) for box in x[1]]
+    panels = [Panel(matrix, *place) for matrix, place in zip(made, boxes)]
     tables = [table_of(matrix, matrix.title) for matrix in made]
     names = ", ".join(matrix.title for matrix in made[:3])
     text = f"{names} and {matrix_sentences(made[3])}"
     text = "\n\n".join([text, *filter(None, tables)])
-    return Picture([small, large], text, DARK, panels=panels)
+    return Picture([first[0], second[0]], text, palette.DARK, panels=panels)
 
 
 def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
-    """Look up the matrix of an example and head. Raises ValueError where
-    there is none."""
+    """Look up the matrix of an example and head, or raise ValueError."""
     lead = values.shape[:-2]
     if len(at) != len(lead) or any(not -n <= i < n for i, n in zip(at, lead)):
         raise ValueError(f"at={tuple(at)} must choose one of {tuple(lead)}.")
     return values[tuple(at)]
 
 
-def draw_small(matrices: Sequence[Matrix]) -> tuple[Figure, list[Box]]:
-    """Draw scores and mask side by side, and below them the masked scores;
-    say where the cells of each are."""
-    matrix = matrices[0]
-    rows, columns = matrix.values.shape
-    margin = row_margin(matrix)
-    cell = min(CELL, (HALF - margin - BETWEEN) / 2 / columns)
-    most = largest_score(matrices)
-    grid = Grid(cell, cell, False, most)
-    heading = heading_of(matrices, cell * columns)
-    right = cell * columns + BETWEEN
-    words = longest(matrix.labels[1]) + BETWEEN
-    below = heading.high + cell * rows + words
-    page = Page(2 * right, 2 * below)
-    corners = (0, 0), (right, 0), (0, below)
-    axes = [
-        draw_matrix(page, corner, matrix, grid, heading)
-        for matrix, corner in zip(matrices, corners)
-    ]
-    axes[1].set_yticks([])  # its rows are those at its left
-    middle = below + heading.high + cell * rows / 2
-    draw_scales(page, {"scores": (-most, most)}, (right, middle))
-    if matrices[1].hidden.any():
-        page.hatch([(right, middle + 15, 2 * cell, cell)])
-        x, y = right + 2 * cell + 6, middle + 15 + cell / 2
-        page.note(x, y, "hidden", ha="left")
-    figure = crop(page.figure)
-    return figure, [place_on_page(figure, ax) for ax in axes]
+def draw_pair(made: Sequence[Matrix], line: int) -> tuple[Figure, list[Box]]:
+    """Draw scores + mask, or = masked and weights, which go on beside these,
+    on a phone below; say where the cells are."""
+    (rows, columns), words = made[0].values.shape, longest(made[0].labels[0])
+    side = min(SIDE, (PANEL - 16 - words - PLUS) / 2)
+    cell, pitch = min(LARGE, side / columns), side + (PLUS, SOFTMAX)[line]
+    page, row = Page(pitch + side, TOP + cell * rows), made[0].row
+    grid = Grid(cell, cell, cell > text_width("00"), largest_score(made))
+    steps = (2 * line, 0.0), (2 * line + 1, pitch)
+    axes = [draw_step(page, left, side, i, made[i], grid) for i, left in steps]
+    y = TOP + cell * (rows / 2 if row is None else row + 0.5)
+    x, above = (cell * columns + pitch) / 2, y - max(cell, 18) / 2 - 8
+    page.write(x, y, "+→"[line], **SIGN)
+    if line:
+        page.write(-11, y, "=", **SIGN)
+        page.write(x, above, "softmax", color=palette.RIM[0])
+    if row is not None:
+        ends = (2 * x + 1, -30) if line else (-words - 5, 2 * side + 34)
+        draw_band(page, axes, row, ends, (y - cell / 2, cell))
+    return crop(page.figure), [place_on_page(page.figure, ax) for ax in axes]
+
+
+def draw_step(
+    page: Page, left: float, side: float, i: int, matrix: Matrix, grid: Grid
+) -> Axes:
+    """Draw a step: its number, title and shape, how its cells are read, and
+    the cells; those that the mask hides are dark there, and then hatched."""
+    wide, bold, hidden = shape_room(matrix), {"weight": "bold"}, matrix.hidden
+    grid = replace(grid, digits=grid.digits and matrix.kind == "percent")
+    ax = draw_matrix(page, (left, TOP), matrix, grid)
+    page.add(Circle((left + 9, 9), 9, fc=palette.INK[0], lw=0))
+    page.write(left + 9, 9, str(i + 1), color=palette.PAPER[0], **bold)
+    title = ellipsize(matrix.title, side - wide - 28, size=NAME, **bold)
+    page.write(left + 24, 9, title, size=NAME, ha="left", **bold)
+    page.shape(left + side - wide / 2, 9, matrix.axes, matrix.values.shape)
+    page.note(left, 30, READ_AS[i], ha="left")
+    page.hatch(() if i == 1 else runs(hidden), ax)
+    for x, y, *size in runs(hidden) if i == 1 else ():
+        ax.add_patch(Rectangle((x, y), *size, fc=palette.SHUT[0], lw=0))
+    if i:  # its rows are those at its left
+        ax.set_yticks([])
+    else:
+        draw_scales(page, {"scores": limits(matrix, grid)}, (left, 30))
+    return ax
+
+
+def draw_band(
+    page: Page, axes: list[Axes], row: int, ends: Place, at: Place
+) -> None:
+    """Draw a band behind a row's cells, its rim over them: shut at its first
+    end, at the other it goes on in the other drawing."""
+    (shut, free), (top, high) = ends, at
+    way = 1 if shut > free else -1
+    for out, colour in (1, palette.RIM), (-1, palette.HIGHLIGHT):
+        box = (free, top - out), shut - free + way * out, high + 2 * out
+        page.add(Rectangle(*box, fc=colour[0], lw=0, in_layout=False))
+    look: Style = {"color": palette.RIM[0], "clip_on": False}
+    for ax in axes:
+        ax.hlines((row, row + 1), *ax.get_xlim(), lw=2, **look)

@@ -1,5 +1,5 @@
-"""Anatomy of a traced model: its parts in the order in which they ran, and
-the stops inside an attention, each with the named shape that it gives."""
+"""Anatomy of a traced model: its parts in the order in which they ran, each
+with the named shape that it gives."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,22 +7,10 @@ from dataclasses import dataclass
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.flow import AttentionSteps, Flow
 
 # What is before a stack or a block, and the way from there to an attention.
 BLOCK_PATH = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")
 EMBEDDING_NAMES = {"encoder": "src_embedding", "decoder": "tgt_embedding"}
-STOPS = {
-    "x": "x",
-    "projections": "q k v",
-    "heads": "split",
-    "scores": "scores",
-    "mask": "mask",
-    "softmax": "softmax",
-    "mixed": "@ v",
-    "joined": "join",
-    "output": "output",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,47 +113,3 @@ def modules(
     for i in range(3):
         yield "norm", "norm", f"{block}norms.{i}"
     yield "norm", "norm", f"{stack}norm"
-
-
-def stops_of(seen: Trace, path: str) -> list[Part]:
-    """Follow the data through an attention, from x to its output. Where one
-    call does it all, what is inside it has no shape; what there is not, such
-    as a mask, is left out. Inside, rows ask (T) and columns answer (S)."""
-    own = steps_in(seen, path)
-    found = next(iter(Flow([seen.steps[i] for i in own]).attentions()), None)
-    if found is None:
-        return []
-    shapes = shapes_inside(seen, own, found)
-    return [
-        Part(name, label, path, step, shape)
-        for name, label in STOPS.items()
-        for step, shape in filter(None, [shapes.get(name)])
-    ]
-
-
-def shapes_inside(
-    seen: Trace, own: list[int], found: AttentionSteps
-) -> dict[str, tuple[int, Shape]]:
-    """Give the step and the shape of each stop."""
-    product, mixed = own[found.product], own[found.mixed]
-    linear = [i for i in own if seen.steps[i].name == "linear"]
-    before = [i for i in linear if i < product]
-    after = [i for i in linear if i > mixed]
-    # The queries' projection, where each has its own.
-    before.sort(key=lambda i: "query" not in seen.steps[i].visit.path)
-    shapes: dict[str, tuple[int, Shape]] = {}
-    for i in before[:1]:
-        shapes["x"] = i, seen.axes[i][0][0]
-        shapes["projections"] = i, seen.axes[i][1][0]
-    shapes["heads"] = product, seen.axes[product][0][0]
-    steps = {"scores": found.scores, "softmax": found.weights}
-    if found.fused or found.masked != found.scores:
-        steps["mask"] = found.masked
-    for name, i in steps.items():
-        shape = () if found.fused else seen.axes[own[i]][1][0]
-        shapes[name] = own[i], shape
-    shapes["mixed"] = mixed, seen.axes[mixed][1][0]
-    for i in after[-1:]:
-        shapes["joined"] = i, seen.axes[i][0][0]
-        shapes["output"] = own[-1], seen.axes[own[-1]][1][0]
-    return shapes

@@ -74,9 +74,8 @@ class Sheet:
         left, top, wide, high = box
         bottom = self.height - top - high
         share = left / self.width, bottom / self.height
-        ax = self.figure.add_axes(
-            (*share, wide / self.width, high / self.height)
-        )
+        size = wide / self.width, high / self.height
+        ax = self.figure.add_axes((*share, *size))
         ax.set(xlim=(left, left + wide), ylim=(top + high, top))
         ax.set_axis_off()
         return ax
@@ -119,15 +118,14 @@ class Matrices(Sheet):
         hidden = values.isneginf() if hidden is None else hidden.bool()
         (left, top, wide, high), (rows, columns) = box, values.shape
         w, h = wide / columns, high / rows
+        look: Style = {"cmap": kind.scale(kind.light), "clip_on": False}
+        look |= {"edgecolors": EDGE[0], "linewidth": 0.6}
         self.ax.pcolormesh(
             [left + w * i for i in range(columns + 1)],
             [top + h * i for i in range(rows + 1)],
             values.detach().cpu().double().masked_fill(hidden, 0).numpy(),
-            cmap=kind.scale(kind.light),
             norm=Normalize(*limits),
-            edgecolors=EDGE[0],
-            linewidth=0.6,
-            clip_on=False,
+            **look,
         )
         places = hidden.nonzero().tolist()
         self.hatch((left + w * j, top + h * i, w, h) for i, j in places)
@@ -214,11 +212,8 @@ def crop(figure: Figure) -> Figure:
     )
     for ax in figure.axes:
         x, y, wide, high = ax.get_position().bounds
-        corner = (
-            x * across - box.x0 / box.width,
-            y * down - box.y0 / box.height,
-        )
-        ax.set_position((*corner, wide * across, high * down))
+        x, y = x * across - box.x0 / box.width, y * down - box.y0 / box.height
+        ax.set_position((x, y, wide * across, high * down))
     figure.set_size_inches(*box.size)
     return figure
 

@@ -10,6 +10,7 @@ INK = ("#1f2328", "#e6edf3")
 EDGE = ("#d0d7de", "#343b45")
 HATCH = ("#afb8c1", "#57606a")
 SHADE = ("#eaeef2", "#252b34")  # below what is hatched
+SHUT = ("#8c959f", "#7d8794")  # where a mask lets nothing through
 GREY = ("#57606a", "#a9b4c0")
 LINE = GREY  # of arrows and wires
 # What is lit, and the one frame that says: look here.
@@ -43,20 +44,8 @@ TINTS = [
 ]
 WRONG = ("#b3261e", "#ff8a80")  # of words that are not where they should be
 # What each colour is on a dark page.
-DARK = dict(
-    [
-        PAPER,
-        INK,
-        EDGE,
-        HATCH,
-        SHADE,
-        GREY,
-        HIGHLIGHT,
-        RIM,
-        WRONG,
-    ]
-)
-DARK |= dict(pair for hue in TINTS for pair in hue)
+DARK = dict([PAPER, INK, EDGE, HATCH, SHADE, SHUT, GREY, HIGHLIGHT, RIM])
+DARK |= dict([WRONG, *(pair for hue in TINTS for pair in hue)])
 DARK |= dict(pair for _, pair in AXES.values())
 DARK |= dict(pair for pair, *_ in LINES)
 

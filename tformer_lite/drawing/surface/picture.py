@@ -216,7 +216,8 @@ def svg_panel(
     (x, y), (width, height) = place, size_of_figure(figure)
     return (
         f'<svg class="panel" x="{x}" y="{y}" width="{width}" '
-        f'height="{height}" viewBox="0 0 {width} {height}">'
+        f'height="{height}" viewBox="0 0 {width} {height}" '
+        f'overflow="visible">'
         f"{add_dark_colours(svg[start:end], dark)}</svg>"
     )
 
