@@ -251,5 +251,7 @@ def flat_rows(x: Tensor) -> Tensor:
 
 def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
     """Tell which rows are judged, which are not padding: (B, T)."""
-    real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
-    return real if real.shape == shape else torch.ones(shape) > 0
+    shape = (*x.shape, 1, 1)[:2]
+    if subject.inputs[-1].shape[:2] == shape:
+        return subject.real[-1]
+    return torch.ones(shape) > 0

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_map_only
 
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
+    NO_POSITIONS,
     NotJudgedError,
     Subject,
     once,
@@ -121,6 +122,8 @@ class AddNoise(TorchFunctionMode):
         self.positions, self.lookups = positions, 0
         self.ids, self.inputs = [], list(inputs)
         for i in which:
+            if inputs[i].ndim < 2:
+                raise NotJudgedError(NO_POSITIONS)
             if inputs[i].is_floating_point():
                 self.inputs[i] = self.pushed(inputs[i])
             else:
@@ -178,14 +181,16 @@ def distance(
 @once
 def output_spread(subject: Subject, *pushed: int) -> Tensor:
     """How far the outputs' numbers are from each other."""
-    before = baseline_output(subject, *pushed)
+    before = raw_output(subject, *pushed)
     return before[before.isfinite()].std()
 
 
 @once
 def rounding_tolerance(subject: Subject) -> float:
     """How far outputs may round apart, as a share of their size."""
-    before = baseline_output(subject)[subject.real[-1]]
+    before, real = raw_output(subject), subject.real[-1]
+    before = before[real] if before.shape[:2] == real.shape else before
+    before = before[before.isfinite()]
     noise = 8 * coarsest(subject) * before.abs().max() / before.std()
     return max(10 * FAINT, noise.nan_to_num(0.0).item())
 
@@ -213,8 +218,9 @@ def gives_one_row(subject: Subject) -> bool:
 
 
 def judged_by_position(subject: Subject) -> None:
-    """Raise NotJudgedError for a model that gives one output for all."""
-    if gives_one_row(subject):
+    """Raise NotJudgedError for a model that gives one output for all, or
+    reads nothing that has positions."""
+    if subject.real and gives_one_row(subject):
         raise NotJudgedError(
             "There is one output for a whole sequence, not one for each "
             "position."
@@ -261,10 +267,11 @@ def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
 
 def with_rows(subject: Subject, change: Callable[[Tensor], Tensor]) -> tuple:
     """Change all that is given and has a row for each; the rest stays."""
-    count = len(subject.inputs[-1])
+    count, words = len(subject.inputs[-1]), {*map(id, subject.inputs)}
 
     def changed(x: Tensor) -> Tensor:
-        return change(x) if x.ndim and len(x) == count else x
+        square = x.shape[:2] == (count, count) and id(x) not in words
+        return change(x) if x.shape[:1] == (count,) and not square else x
 
     return tree_map_only(Tensor, changed, subject.given)
 
