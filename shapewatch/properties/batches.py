@@ -8,9 +8,10 @@ from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from shapewatch.properties.finding import Verdict, check
-from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.numbers import flat_rows, unpadded_rows
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
+    NOT_FINITE,
     first,
     output_spread,
     raw_output,
@@ -34,9 +35,13 @@ def batch_independence(subject: Subject) -> Verdict:
     """
     if len(subject.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    allowed, shape = rounding_tolerance(subject), raw_output(subject).shape
-    if shape[:1] != subject.inputs[-1].shape[:1]:
-        raise NotJudgedError(f"The output {(*shape,)} is not one of rows.")
+    outputs = raw_output(subject)
+    if outputs.shape[:1] != subject.inputs[-1].shape[:1]:
+        says = f"The output {(*outputs.shape,)} has no row for each input's."
+        raise NotJudgedError(says)
+    if not outputs[unpadded_rows(subject, outputs)].isfinite().all():
+        raise NotJudgedError(NOT_FINITE)
+    allowed = rounding_tolerance(subject)
     ways, reasons = list[Tensor](), list[str]()
     for numbers in inputs_with_rows(subject):
         try:

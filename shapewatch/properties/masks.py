@@ -93,8 +93,8 @@ def readings(x: Tensor, name: str, rows: Tensor) -> list[Callable]:
     length = rows.shape[1]
     if x.ndim == 1:
         if x.is_floating_point():
-            return [before_shares] if 0 < x.min() and x.max() == 1 else []
-        ends = x.dtype != torch.bool and 0 < x.min() and x.max() <= length
+            return [before_shares] if x.min() > 0 and x.max() == 1 else []
+        ends = x.dtype != torch.bool and x.min() > 0 and x.max() <= length
         return [before_ends] if ends else []
     if x.shape[-1] != length or is_triangle(x):
         return []

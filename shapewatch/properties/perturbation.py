@@ -159,6 +159,7 @@ def with_noise(x: Tensor, positions: Places) -> Tensor:
 
 
 HALF = 1e-4  # steps above this are those of 16 bits and fewer
+NOT_FINITE = "The outputs are not finite: see `finite`."
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 
 
@@ -239,7 +240,7 @@ def baseline_output(subject: Subject, *pushed: int) -> Tensor:
             f"of the input {tuple(shape)}."
         )
     if not outputs[subject.real[-1]].isfinite().all():
-        raise NotJudgedError("The outputs are not finite: see `finite`.")
+        raise NotJudgedError(NOT_FINITE)
     return outputs
 
 
