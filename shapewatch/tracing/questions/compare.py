@@ -1,22 +1,14 @@
-"""Compare: the first call at which two runs part, one of them maybe saved.
-
-A file has the calls of a trace, and the values that it kept: plain data, which
-`torch.load` reads with weights_only=True.
-"""
+"""Compare: the first call at which two runs part."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.tensors import USUAL
-
-FORMAT = "shapewatch trace 3"
-File = str | PathLike[str]
 
 
 class ComparedCall(NamedTuple):
@@ -30,16 +22,6 @@ class ComparedCall(NamedTuple):
 
 
 Pair = tuple[ComparedCall, ComparedCall]
-
-
-class SavedTrace(NamedTuple):
-    """What of a trace is compared, and saved: `Trace.compare` takes it."""
-
-    calls: list[ComparedCall]
-
-    def __repr__(self) -> str:
-        """Write how much there is: as a file, it may hold many values."""
-        return f"a saved trace (calls: {len(self.calls):,})"
 
 
 class Comparison(NamedTuple):
@@ -57,8 +39,8 @@ class Comparison(NamedTuple):
         return self.text
 
 
-def saved_trace(calls: Calls) -> SavedTrace:
-    """Give what of a trace is saved: values of PyTorch's own class, and none
+def compared_calls(calls: Calls) -> list[ComparedCall]:
+    """List what is compared; values of PyTorch's own class alone, and none
     of a vmap."""
     compared = []
     for i, (step, row) in enumerate(zip(calls.steps, calls.table.rows)):
@@ -66,7 +48,7 @@ def saved_trace(calls: Calls) -> SavedTrace:
         values = values if all(map(is_plain, values)) else []
         sizes = [tuple(mark.shape) for mark in step.makes]
         compared.append(ComparedCall(step.visit.path, row.call, sizes, values))
-    return SavedTrace(compared)
+    return compared
 
 
 def is_plain(tensor: Tensor) -> bool:
@@ -75,14 +57,15 @@ def is_plain(tensor: Tensor) -> bool:
     return type(tensor) in USUAL and not in_vmap
 
 
-def compare(mine: SavedTrace, theirs: SavedTrace) -> Comparison:
+def compare(*runs: Calls) -> Comparison:
     """Find the first call at which two runs part: by its shapes, or, if no
     shape differs, by its values, as far as both have kept them.
 
     Calls that are written alike, in the same module and the same order, are
     compared; values may differ by rounding.
     """
-    pairs = list(equal_calls(mine.calls, theirs.calls))
+    mine, theirs = map(compared_calls, runs)
+    pairs = list(equal_calls(mine, theirs))
     shapes = [shape_difference(*pair) for pair in pairs]
     values = (value_difference(*pair) for pair in pairs)
     for differences in shapes, values:
@@ -135,42 +118,13 @@ def nearly_equal(a: Tensor, b: Tensor) -> bool:
 
 
 def agreement_text(
-    mine: SavedTrace, theirs: SavedTrace, pairs: list[Pair]
+    mine: list[ComparedCall], theirs: list[ComparedCall], pairs: list[Pair]
 ) -> str:
     """Say that nothing differs, and how much was compared."""
     kept = sum(bool(ours.values and others.values) for ours, others in pairs)
     values = f"with the same values: {kept}" if kept else "no values were kept"
     text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
-    left = [len(trace.calls) - len(pairs) for trace in (mine, theirs)]
+    left = [len(calls) - len(pairs) for calls in (mine, theirs)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
     return text
-
-
-def write_trace(saved: SavedTrace, file: File) -> None:
-    """Write a trace into a file."""
-    calls = list(map(tuple, saved.calls))
-    torch.save({"format": FORMAT, "calls": calls}, file)
-
-
-def load_trace(file: File) -> SavedTrace:
-    """Read a trace that `seen.save(file)` wrote, on the CPU. No code in the
-    file is run. Raises ValueError for a file of something else.
-
-    >>> trace(torch.relu, torch.ones(2, 3)).save("relu.pt")
-    >>> load_trace("relu.pt")
-    a saved trace (calls: 1)
-    """
-    data: Any
-    try:
-        data = torch.load(file, map_location="cpu", weights_only=True)
-        if data["format"] != FORMAT:
-            raise KeyError(FORMAT)
-        return SavedTrace([ComparedCall(*call) for call in data["calls"]])
-    except OSError:
-        raise
-    except Exception as error:
-        raise ValueError(
-            f"{file} is no saved trace of this release: seen.save(file) "
-            "writes one."
-        ) from error

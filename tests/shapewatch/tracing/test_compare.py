@@ -1,4 +1,4 @@
-"""Where two runs part, one of them maybe read from a file."""
+"""Where two runs part."""
 
 import math
 
@@ -6,12 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing import SavedTrace, load_trace, trace
+from shapewatch.tracing import trace
 from shapewatch.tracing.questions.compare import nearly_equal
 from tformer_lite.model.attention import MultiHeadAttention
 
 DIMS = {"B": 2, "T": 5, "H": 3, "D": 4, "C": "H*D"}
-X = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
 
 
 class Attention(MultiHeadAttention):
@@ -116,48 +115,3 @@ def test_a_weight_that_differs_is_found_in_its_module():
 )
 def test_values_may_differ_by_rounding_alone(a, b, same):
     assert nearly_equal(torch.tensor([a]), torch.tensor([b])) is same
-
-
-# --- files ---------------------------------------------------------------
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "before.pt"
-
-
-@pytest.mark.parametrize("attention", [Attention, Unscaled])
-def test_a_run_before_a_change_is_compared_with_one_after(file, attention):
-    before, after = seen(), seen(attention)
-    before.save(str(file))
-    saved = load_trace(file)
-    assert isinstance(saved, SavedTrace)
-    assert repr(saved) == f"a saved trace (calls: {len(before)})"
-    assert str(after.compare(saved)) == str(after.compare(before))
-
-
-def test_a_call_that_failed_is_saved(file):
-    with pytest.raises(RuntimeError) as error:
-        trace(lambda x: x @ x, X)
-    error.value.trace.save(file)
-    assert error.value.trace.compare(load_trace(file)).agree
-
-
-class Evil:
-    def __reduce__(self):
-        return exec, ("raise SystemExit('run')",)
-
-
-FOREIGN = {
-    "a text": lambda file: file.write_text("module  call"),
-    "weights": lambda file: torch.save(nn.Linear(2, 2).state_dict(), file),
-    "code": lambda file: torch.save(Evil(), file),
-    "a part": lambda file: torch.save({"format": "shapewatch trace 3"}, file),
-}
-
-
-@pytest.mark.parametrize("name", FOREIGN)
-def test_other_files_are_refused(file, name):
-    FOREIGN[name](file)
-    with pytest.raises(ValueError, match=r"before.pt is no saved trace"):
-        load_trace(file)
