@@ -82,8 +82,6 @@ def number():
 def fails():
     return 1 / 0
 """
-DIMS = ["--dims", "B=2,T=4"]
-NAMED = [*DIMS, "--axes", "B T"]
 FILES = {
     "theirs": THEIRS,
     "beside": "V = 10\n",
@@ -118,45 +116,36 @@ def typed(capsys, *words) -> list[str]:
     return said.out.splitlines()
 
 
-@pytest.mark.parametrize("place", ["theirs", "theirs.py"])
-def test_a_stranger_s_modules_are_printed_with_their_sizes(place, capsys):
+NAMES = {"dims": {"B": 2, "T": 4}, "axes": ["B T"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "more"),
+    [
+        ("theirs:make", {}, ""),
+        ("theirs.py:make --dims B=2,T=4 --axes 'B T'", NAMES, ""),
+        ("theirs:make --depth 1", {}, "depth=1 of 2: --depth 2 shows all mod"),
+    ],
+)
+def test_a_stranger_s_modules_are_printed(words, options, more, capsys):
     """The witness: the tree that `trace` gives, what shows more apart."""
-    lines = typed(capsys, "trace", f"{place}:make")
-    tree = str(trace(*given("make")).tree()).splitlines()
-    assert lines[:-1] == tree[:-1]
-    assert lines[0] == "Model  (2, 4) int64 -> (2, 4, 6)"
-    assert lines[-1] == "--calls lists all 9 calls"
-
-
-def test_the_axes_have_the_names_that_are_given(capsys):
-    first, *rest = typed(capsys, "trace", "theirs:make", *NAMED)
-    assert first == "Model  (B, T) int64 -> (B, T, 6)"
-    assert rest[0].startswith("B=2, T=4; ")
-    assert not [line for line in rest if "~" in line or "?" in line]
+    lines = typed(capsys, "trace", *shlex.split(words))
+    tree = trace(*given("make"), **options).tree(1 if more else None)
+    assert lines[:-1] == str(tree).splitlines()[:-1]
+    assert lines[-1].startswith(more)
+    assert lines[-1].endswith("--calls lists all 9 calls")
 
 
 def test_each_input_may_have_its_axes(capsys):
-    axes = ["--axes", "B T", "--axes", "B T"]
-    by_place = typed(capsys, "trace", "theirs:several", *DIMS, *axes)
+    axes = ["--dims", "B=2,T=4", "--axes", "B T", "--axes", "B T"]
+    by_place = typed(capsys, "trace", "theirs:several", *axes)
     assert by_place[0] == "Model  (B, T) int64, (B, T) -> (B, T, 6)"
-    assert typed(capsys, "trace", "theirs:named", *DIMS, *axes) == by_place
+    assert typed(capsys, "trace", "theirs:named", *axes) == by_place
 
 
 def test_every_call_of_a_stranger_is_printed(capsys):
-    lines = typed(capsys, "trace", "theirs:make", *NAMED, "--calls")
-    names = {"dims": {"B": 2, "T": 4}, "axes": ["B T"]}
-    seen = trace(*given("make"), **names)
-    assert lines == str(seen.calls()).splitlines()
-    assert "(B, T) int64" not in lines[1]
-    assert lines[1].endswith("(B, T), (10, 6) -> (B, T, 6)")
-
-
-def test_so_many_levels_are_printed_and_how_to_see_more(capsys):
-    lines = typed(capsys, "trace", "theirs:make", "--depth", "1")
-    assert [line.split()[0] for line in lines[4:6]] == ["table", "blocks.0"]
-    assert lines[6] == ""
-    more = "--depth 2 shows all modules, --calls lists all 9 calls"
-    assert lines[-1] == f"depth=1 of 2: {more}"
+    lines = typed(capsys, "trace", "theirs:make", "--calls")
+    assert lines == str(trace(*given("make")).calls()).splitlines()
 
 
 @pytest.mark.slow
