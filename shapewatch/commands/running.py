@@ -2,7 +2,6 @@
 is wrong with it."""
 
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from shapewatch.commands.factories import (
     error_with_line,
 )
 from shapewatch.commands.parsing import Parser, count, number
-from shapewatch.properties import Report, report
-from shapewatch.properties.finding import BROKEN, UNUSUAL, of_level
+from shapewatch.properties import report
 from shapewatch.properties.subject import accepts_names
-from shapewatch.tracing import Trace, trace
+from shapewatch.tracing import trace
 
 ABOUT = (
     "See the shapes of a PyTorch model, and check what holds for it: `trace` "
@@ -62,51 +60,43 @@ def run_command(args: Namespace) -> int:
     """Print the shapes of a model, or what is wrong with it, or both; give 1
     when something is broken."""
     model, inputs = call_factory(args.factory)
-    if args.command != "check":
-        traced = trace_of(args, model, inputs)
-        tree = traced.tree(args.depth)
-        both = "" if args.command else f"trace {args.factory} "
-        tree.more = "--depth {}", f"{both}--calls"
-        print(traced.calls() if args.calls else tree, flush=True)
-    if args.command == "trace":
-        return 0
-    findings = report_on(args, model, inputs)
-    print(findings if args.command else summary(args, findings), flush=True)
+    options = {"pad": args.pad, "causal": not args.no_causal}
+    try:
+        if args.command != "check":
+            print_trace(args, model, inputs)
+        if args.command == "trace":
+            return 0
+        findings = report(model, *inputs, **options)
+    except TypeError as error:
+        raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
+    print(findings, flush=True)
     if args.json:
         Path(args.json).write_text(findings.to_json(), "utf8")
         print(f"Report saved to {args.json}")
     return int(not findings.ok)
 
 
-def summary(args: Namespace, findings: Report) -> str:
-    """Write what is wrong, and how many checks there were."""
-    levels = (of_level(findings, level) for level in (BROKEN, UNUSUAL))
-    faults = [f"\n{faults}" for faults in levels if faults.findings]
-    counts = Counter(x.verdict for x in findings.findings)
-    texts = (f"{n} {verdict}" for verdict, n in counts.items())
-    last = f"\n{counts.total()} checks: {', '.join(texts)}"
-    return "\n".join([*faults, last, f"check {args.factory} lists them all"])
-
-
-def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
-    """Trace a model, with the names that were typed. What stops it comes with
-    the trace up to there."""
+def print_trace(args: Namespace, model: Any, inputs: tuple) -> None:
+    """Trace a model, with the names that were typed, and print it. What stops
+    it comes with the trace up to there."""
     alone, named = inputs[0] if len(inputs) == 1 else None, {}
     if isinstance(alone, Mapping) and accepts_names(model, alone):
         inputs, named = (), dict(alone)
     dims = args.dims and dict(map(read_size, args.dims.split(",")))
     try:
         with torch.no_grad():
-            return trace(model, *inputs, dims=dims, axes=args.axes, **named)
+            seen = trace(model, *inputs, dims=dims, axes=args.axes, **named)
     except Exception as error:
-        traced = getattr(error, "trace", None)
-        if traced is None and isinstance(error, (TypeError, ValueError)):
-            raise ValueError(f"{args.factory}: {error}") from error  # as typed
-        if traced:  # it made a call
-            notes = getattr(error, "__notes__", ())
-            print(traced.tree(args.depth), "", *notes, sep="\n", flush=True)
+        if not hasattr(error, "trace"):  # what was typed is wrong
+            raise
+        notes = getattr(error, "__notes__", ())
+        print(error.trace.tree(args.depth), "", *notes, sep="\n", flush=True)
         says = f"{args.factory} does not run: {error_with_line(error)}"
         raise ValueError(says) from error
+    tree = seen.tree(args.depth)
+    both = "" if args.command else f"trace {args.factory} "
+    tree.more = "--depth {}", f"{both}--calls"
+    print(seen.calls() if args.calls else tree, flush=True)
 
 
 def read_size(pair: str) -> tuple[str, Any]:
@@ -115,12 +105,3 @@ def read_size(pair: str) -> tuple[str, Any]:
     if not size:
         raise ValueError(f"--dims {pair}: write B=2,T=8")
     return name.strip(), int(size) if size.isdecimal() else size
-
-
-def report_on(args: Namespace, model: Any, inputs: tuple) -> Report:
-    """Ask all checks about a model, with the options that were typed."""
-    causal = not args.no_causal
-    try:
-        return report(model, *inputs, pad=args.pad, causal=causal)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
