@@ -1,6 +1,5 @@
 """Compare: the first call at which two runs part."""
 
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -9,8 +8,6 @@ from torch import Tensor
 
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.tensors import USUAL
-
-Pair = tuple[int, int]  # the numbers of a call in the one run, and the other
 
 
 class Comparison(NamedTuple):
@@ -35,29 +32,33 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
     Calls that are written alike, in the same module and the same order, are
     compared; values may differ by rounding.
     """
-    pairs = list(equal_calls(mine, theirs))
+    ours, others = written_calls(mine), written_calls(theirs)
+    matcher = SequenceMatcher(None, ours, others, autojunk=False)
+    blocks = matcher.get_matching_blocks()
+    pairs = [(i + k, j + k) for i, j, n in blocks for k in range(n)]
     for difference in shape_difference, value_difference:
         for before, (i, j) in enumerate(pairs):
             if says := difference(mine, i, theirs, j):
-                path, text = mine.steps[i].visit.path, mine.table.rows[i].call
-                return Comparison(
-                    False,
-                    path,
+                path, text = ours[i]
+                says = (
                     f"They part in {path or 'the whole model'}, at `{text}`: "
-                    f"{says}. Calls compared before it: {before}.",
+                    f"{says}. Calls compared before it: {before}."
                 )
-    return Comparison(True, "", agreement_text(mine, theirs, pairs))
+                return Comparison(False, path, says)
+    kept = sum(bool(values_of(mine, i, theirs, j)) for i, j in pairs)
+    values = f"with the same values: {kept}" if kept else "no values were kept"
+    text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
+    left = [len(calls) - len(pairs) for calls in (ours, others)]
+    if any(left):
+        text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
+    return Comparison(True, "", text)
 
 
-def equal_calls(*runs: Calls) -> Iterator[Pair]:
-    """Pair the calls that are written alike, in the same order."""
-    mine, theirs = (
-        [(s.visit.path, x.call) for s, x in zip(run.steps, run.table.rows)]
-        for run in runs
-    )
-    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
-    for i, j, n in matcher.get_matching_blocks():
-        yield from ((i + k, j + k) for k in range(n))
+def written_calls(run: Calls) -> list[tuple[str, str]]:
+    """List the calls of a run: each the module's path, and how it is
+    written."""
+    rows = zip(run.steps, run.table.rows)
+    return [(step.visit.path, row.call) for step, row in rows]
 
 
 def shape_difference(mine: Calls, i: int, theirs: Calls, j: int) -> str:
@@ -66,13 +67,13 @@ def shape_difference(mine: Calls, i: int, theirs: Calls, j: int) -> str:
         ", ".join(str(tuple(mark.shape)) for mark in step.makes)
         for step in (mine.steps[i], theirs.steps[j])
     )
-    same = ours == others
-    return "" if same else f"mine has {ours}, theirs has {others}"
+    says = f"mine has {ours}, theirs has {others}"
+    return says if ours != others else ""
 
 
 def value_difference(mine: Calls, i: int, theirs: Calls, j: int) -> str:
     """Say how far two calls' values are apart; "" but for rounding."""
-    for a, b in zip(plain_values(mine, i), plain_values(theirs, j)):
+    for a, b in values_of(mine, i, theirs, j):
         if not nearly_equal(a, b):
             a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
             far = (a - b).abs()[a != b].max().item()
@@ -80,13 +81,16 @@ def value_difference(mine: Calls, i: int, theirs: Calls, j: int) -> str:
     return ""
 
 
-def plain_values(calls: Calls, i: int) -> list[Tensor]:
-    """Give what a call made, if it was kept: of PyTorch's own class alone,
-    and not inside a vmap."""
+def values_of(
+    mine: Calls, i: int, theirs: Calls, j: int
+) -> list[tuple[Tensor, Tensor]]:
+    """Pair what two calls made, if both kept it: of PyTorch's own class
+    alone, and not inside a vmap."""
+    ours = mine.run.values.kept.get(i, [])
+    others = theirs.run.values.kept.get(j, [])
     in_vmap = torch._C._functorch.is_functorch_wrapped_tensor
-    kept = calls.run.values.kept.get(i, [])
-    plain = all(type(x) in USUAL and not in_vmap(x) for x in kept)
-    return kept if plain else []
+    plain = all(type(x) in USUAL and not in_vmap(x) for x in ours + others)
+    return list(zip(ours, others)) if plain else []
 
 
 def nearly_equal(a: Tensor, b: Tensor) -> bool:
@@ -96,17 +100,3 @@ def nearly_equal(a: Tensor, b: Tensor) -> bool:
     wide = torch.promote_types(a.dtype, b.dtype)
     a, b = a.to("cpu", wide), b.to("cpu", wide)
     return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
-
-
-def agreement_text(mine: Calls, theirs: Calls, pairs: list[Pair]) -> str:
-    """Say that nothing differs, and how much was compared."""
-    kept = sum(
-        bool(plain_values(mine, i) and plain_values(theirs, j))
-        for i, j in pairs
-    )
-    values = f"with the same values: {kept}" if kept else "no values were kept"
-    text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
-    left = [len(calls.steps) - len(pairs) for calls in (mine, theirs)]
-    if any(left):
-        text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    return text
