@@ -104,8 +104,9 @@ class Trace(PrintedCalls):
     """
 
     def parameters(self) -> Sheet:
-        """Count the parameters of each module."""
-        return costs.sheet_of_sizes(self._call.root, name_of(self.model))
+        """Count the parameters of each module; those of several names once."""
+        rows = costs.sizes_of(self._call.root, name_of(self.model))
+        return Sheet(rows, [])
 
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""

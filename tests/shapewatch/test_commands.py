@@ -108,10 +108,13 @@ NAMES = {"dims": {"B": 2, "T": 4}, "axes": ["B T"]}
     ],
 )
 def test_a_stranger_s_modules_are_printed(words, options, more, capsys):
-    """The witness: the tree that `trace` gives, what shows more apart."""
+    """The witness: the tree that `trace` gives, what shows more apart; and
+    its calls."""
     lines = typed(capsys, "trace", *shlex.split(words))
-    tree = trace(*given("make"), **options).tree(1 if more else None)
-    assert lines[:-1] == str(tree).splitlines()[:-1]
+    seen = trace(*given("make"), **options)
+    assert lines[:-1] == str(seen.tree(1 if more else None)).splitlines()[:-1]
+    calls = typed(capsys, "trace", *shlex.split(words), "--calls")
+    assert calls == str(seen.calls()).splitlines()
     assert lines[-1].startswith(more)
     assert lines[-1].endswith("--calls lists all 9 calls")
 
@@ -121,11 +124,6 @@ def test_each_input_may_have_its_axes(capsys):
     by_place = typed(capsys, "trace", "theirs:several", *axes)
     assert by_place[0] == "Model  (B, T) int64, (B, T) -> (B, T, 6)"
     assert typed(capsys, "trace", "theirs:named", *axes) == by_place
-
-
-def test_every_call_of_a_stranger_is_printed(capsys):
-    lines = typed(capsys, "trace", "theirs:make", "--calls")
-    assert lines == str(trace(*given("make")).calls()).splitlines()
 
 
 @pytest.mark.slow

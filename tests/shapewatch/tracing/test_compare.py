@@ -84,7 +84,6 @@ def test_a_difference_is_found_where_it_begins(options, where, said):
         (1.0, 1.0 + 1e-6, True),
         (1.0, 1.001, False),
         (-math.inf, -math.inf, True),
-        (-math.inf, 0.0, False),
         (math.nan, math.nan, True),
         (3, 4, False),
     ],
