@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
-from shapewatch.tracing import flops, trace
+from shapewatch.tracing import flops
 from tests.helpers import source_003
 from tests.helpers.listings import elements, text_of
 from tests.helpers.small import words
@@ -64,19 +64,15 @@ class Tied(nn.Module):
         return {"logits": self.scale * self.head(x), "ids": ids}
 
 
-def test_shared_parameters_count_once():
-    sheet = trace(Tied(), words(11, 2, 3)).parameters()
+def test_shared_parameters_count_once_and_layers_compute_each_time():
+    sheet = flops(Tied(), words(11, 2, 3))
     assert sheet[""].parameters == 44 + 20 + 45 + 8 + 1
     assert sheet["head"].parameters == sheet["embedding"].parameters == 44
-    with pytest.raises(KeyError, match="no 'heads'"):
-        sheet["heads"]
-
-
-def test_a_layer_used_twice_computes_twice():
-    sheet = flops(Tied(), words(11, 2, 3))
     assert sheet["layer"].flops == 2 * (2 * 6 * 4 * 4)
     assert sheet["unused"].flops == 0
     assert sheet[""].flops == sheet["layer"].flops + sheet["head"].flops
+    with pytest.raises(KeyError, match="no 'heads'"):
+        sheet["heads"]
 
 
 def test_a_sheet_prints_its_columns_and_its_total_and_shows_the_same():

@@ -158,12 +158,6 @@ def test_sizes_follow_from_the_inputs(axes, dims, sizes):
     assert seen.sizes[0] == {"H": 2} | sizes if "C" in dims else sizes
 
 
-def test_equal_sizes_of_two_names_are_told_apart():
-    q, k = torch.ones(2, 8, 4), torch.ones(2, 8, 4)
-    seen = trace(lambda q, k: q @ k.mT, q, k, axes=["B T _", "B S _"])
-    assert last(seen) == "(B, T, S)"
-
-
 def test_a_factory_takes_sizes_that_somebody_says():
     def build(T, B=2):
         return MODEL, (torch.ones(B, T, dtype=torch.long),)
