@@ -39,22 +39,9 @@ def norm_statistics(subject: Subject) -> Verdict:
       norm has gains that are not a parameter.
     """
     sizes, unusual = [], ""
-    norms = {*filter(is_norm, getattr(subject.model, "modules", list)())}
-    every = module_calls(subject, of=norms.__contains__)
-    for path, norm, given, gave in every:
-        if not given or not gave or given[0].shape != gave[0].shape:
-            continue
-        squares = without_gains(norm, gave[0]).square().mean(-1)
-        least = 0.9 * (1 - 1 / gave[0].shape[-1])  # below 1 if it is unbiased
-        wrong = ~((squares > least) & (squares < 1.1))
-        if squares.ndim < 2 or not (wrong.any() or sizes.append(squares)):
-            continue
-        try:
-            gain = subject.call(gain_of, (norm, given[0]))
-        except FailedError:  # it is no norm, or reads more than rows
-            continue
+    for path, squares, wrong, gain in norms_of_run(subject):
         sizes.append(squares)
-        if gain is not None and is_own(norm, gain):
+        if not wrong.any():
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
         says = f"After {path}, position {t} of sequence {b} has a mean square "
@@ -68,6 +55,29 @@ def norm_statistics(subject: Subject) -> Verdict:
         return False, unusual, sizes[0], UNUSUAL
     says = "After each norm, each position has a mean square of 1."
     return True, says, sizes[0]
+
+
+def norms_of_run(
+    subject: Subject,
+) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
+    """Give each norm's path, the mean squares after it, which are wrong, and
+    the gains that it has alone, if they are: of its own, none is wrong."""
+    norms = {*filter(is_norm, getattr(subject.model, "modules", list)())}
+    calls = module_calls(subject, of=norms.__contains__)
+    for path, norm, given, gave in calls:
+        alike = given and gave and given[0].shape == gave[0].shape
+        if not alike or gave[0].ndim < 3:
+            continue
+        squares, gain = without_gains(norm, gave[0]).square().mean(-1), None
+        least = 0.9 * (1 - 1 / gave[0].shape[-1])  # below 1 if it is unbiased
+        wrong = ~((squares > least) & (squares < 1.1))
+        if wrong.any():
+            try:
+                gain = subject.call(gain_of, (norm, given[0]))
+            except FailedError:  # it is no norm, or reads more than rows
+                continue
+        own = gain is not None and is_own(norm, gain)
+        yield path, squares, wrong & (not own), gain
 
 
 def is_norm(part: nn.Module) -> bool:
@@ -132,7 +142,10 @@ def gain_of(norm: nn.Module, like: Tensor) -> Tensor | None:
 def gain_along(norm: nn.Module, like: Tensor, axis: int) -> Tensor | None:
     """Find gains (C): of rows with mean 0 and mean square 1, and of several
     sizes, a norm makes gain * row + offset. None where not."""
-    rows = standard_rows(like.movedim(axis, -1))
+    draw = torch.Generator().manual_seed(0)
+    rows = torch.randn(like.movedim(axis, -1).shape, generator=draw).to(like)
+    rows = rows - rows.mean(-1, keepdim=True)
+    rows = rows / rows.square().mean(-1, keepdim=True).sqrt()
     sizes = torch.arange(rows[..., 0].numel()).view(rows[..., :1].shape) % 3
     loud = (rows * 10.0**sizes).movedim(-1, axis).to(like)
     plain, turned = (norm(x).movedim(axis, -1) for x in (loud, -loud))
@@ -141,14 +154,6 @@ def gain_along(norm: nn.Module, like: Tensor, axis: int) -> Tensor | None:
     gain, offset = (x.median(0).values for x in flat)
     right = torch.allclose(gain * rows + offset, plain, 0.02, 0.02)
     return gain if right else None
-
-
-def standard_rows(like: Tensor) -> Tensor:
-    """Draw rows with mean 0 and mean square 1: (..., C)."""
-    draw = torch.Generator().manual_seed(0)
-    rows = torch.randn(like.shape, generator=draw).to(like)
-    rows = rows - rows.mean(-1, keepdim=True)
-    return rows / rows.square().mean(-1, keepdim=True).sqrt()
 
 
 def is_own(norm: nn.Module, gain: Tensor) -> bool:
