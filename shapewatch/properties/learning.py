@@ -129,7 +129,7 @@ EXCEPTIONS = {
 
 STUCK = (
     "They never will: their own numbers keep it at 0, as in a product of two "
-    "matrices that are both 0. Let one of the two start with random numbers."
+    "factors that are both 0. Let one of the two start with random numbers."
 )
 
 

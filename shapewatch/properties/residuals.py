@@ -222,8 +222,10 @@ def joins(stream: Stream, run: BlockRun, i: int) -> bool:
     made = [j for j in stream.flow.sources[i] if j is not None]
     if len(made) < 2 or stream.flow.names[i] in SCALES:
         return False
-    near = set().union(*(stream.direct[j] for j in made)) & stream.matrices
-    return i in stream.terms or max(near, default=-1) >= run.start
+    return i in stream.terms or any(
+        max(stream.direct[j] & stream.matrices, default=-1) >= run.start
+        for j in made
+    )
 
 
 def added_outside(stream: Stream, run: BlockRun) -> bool:
