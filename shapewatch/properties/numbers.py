@@ -107,7 +107,7 @@ def merely_grows(subject: Subject) -> bool:
         floats = (x for x in tensors(seen[-1]) if x.is_floating_point())
         largest.extend(largest_number(x[x.isfinite()]) for x in floats)
 
-    with suppress(NotJudgedError):
+    with suppress(NotJudgedError, FailedError):
         double = in_double(subject)
         with watch_modules(double.model, note):
             double.call(partial(loud, double), double.given)

@@ -18,7 +18,7 @@ NORM_HINT = (
 # Their statistics are meant to run over other axes than the last.
 OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
 # As NoNorm, which scales only; statistics over other axes, or fixed ones.
-NO_NORM = re.compile("no(n|ne)?_?norm|(batch|group|instance|weight)_?norm")
+NO_NORM = re.compile("^no(n|ne)?_?norm|(batch|group|instance|weight)_?norm")
 OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
@@ -49,6 +49,8 @@ def norm_statistics(subject: Subject) -> Verdict:
         if gain is None:
             return False, f"{says} {NORM_HINT}", squares
         unusual = unusual or f"{says} It has gains that are no parameter."
+    if not sizes and any(map(is_norm, modules_of(subject))):
+        raise NotJudgedError("No norm of this run can be judged alone.")
     if not sizes:
         raise NotJudgedError("No module's class has the name of a norm.")
     if unusual:
@@ -62,7 +64,7 @@ def norms_of_run(
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
     """Give each norm's path, the mean squares after it, which are wrong, and
     the gains that it has alone, if they are: of its own, none is wrong."""
-    norms = {*filter(is_norm, getattr(subject.model, "modules", list)())}
+    norms = {*filter(is_norm, modules_of(subject))}
     calls = module_calls(subject, of=norms.__contains__)
     for path, norm, given, gave in calls:
         alike = given and gave and given[0].shape == gave[0].shape
@@ -78,6 +80,11 @@ def norms_of_run(
                 continue
         own = gain is not None and is_own(norm, gain)
         yield path, squares, wrong & (not own), gain
+
+
+def modules_of(subject: Subject) -> Iterator[nn.Module]:
+    """Give the modules of a model; of a function, none."""
+    yield from getattr(subject.model, "modules", list)()
 
 
 def is_norm(part: nn.Module) -> bool:

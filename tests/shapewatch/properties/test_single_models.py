@@ -209,7 +209,12 @@ CASES = {
         ("holds", lambda: nn.Sequential(OddNorm(1.0)), "", [ROWS]),
         ("holds", partial(called, "Any", root), "", [ROWS]),
         ("broken", partial(called, "ANorm", centred), "", [ROWS]),
-        ("not judged", partial(called, "ANorm", torch.tanh), "", [ROWS]),
+        (
+            "not judged",
+            partial(called, "ANorm", torch.tanh),
+            "judged alone",
+            [ROWS],
+        ),
         ("not judged", partial(*OUT), "", [ROWS]),
         ("holds", partial(GPT, attention=NormedHeads)),
         ("broken", partial(GPT, attention=NORMED)),
