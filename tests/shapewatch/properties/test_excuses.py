@@ -9,7 +9,7 @@ from torch import nn
 
 from shapewatch.properties import live_parameters
 from tests.helpers.blocks import LowRank, of_blocks
-from tests.helpers.strangers import GPT, IDS, Block, Kinds
+from tests.helpers.strangers import GPT, IDS, Block, Encoder, Kinds
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
 
@@ -81,6 +81,7 @@ CASES = {
     "forgets": (Forgets, "broken", ".*such as blocks.0.told.weight", IDS),
     "LoRA": (lambda: low_rank("b.weight"), "holds", ".*, 2 of", IDS),
     "LoRA at 0": (lambda: low_rank(*PAIR), "broken", STUCK, IDS),
+    "copies": (Encoder, "holds", ".*All layers of encoder.layers", IDS),
     "pooled": (Pooled, "unusual", "2 of .*Only some positions", PICTURE),
 }
 
