@@ -25,6 +25,7 @@ from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 
 LOOKUPS = {"embedding", "__getitem__"}
+FUSED = nn.MultiheadAttention, nn.TransformerEncoderLayer  # have fast paths
 NOISE_SIZE = 2.0  # how large a push is, as a multiple of the vectors' size
 Tensors = Sequence[Tensor]
 Places = list[int] | slice
@@ -138,6 +139,10 @@ def coarsest(subject: Subject, *pushed: int) -> float:
 @once
 def raw_output(subject: Subject, *pushed: int) -> Tensor:
     """Run as it is, on the path of pushed vectors: whatever it gives."""
+    if pushed and isinstance(subject.model, nn.Module):
+        parts = subject.model.modules()
+        if not any(isinstance(part, FUSED) for part in parts):
+            return raw_output(subject)
     with with_noise_added(subject.inputs, [], *pushed) as nudge:
         return subject.run(*nudge.inputs)
 
