@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
+from shapewatch.properties.closeness import are_close as are_close
+from shapewatch.properties.closeness import same as same
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
     NO_POSITIONS,
@@ -23,74 +25,8 @@ from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 
-
-def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
-    """Say that two tensors agree, or raise ValueError saying where not.
-
-    They agree when shapes are equal and every element is: whole numbers to
-    the last digit, decimals, also complex ones, within `atol`, and that share
-    of their size more, because processors round apart. NaN agrees with NaN,
-    and −∞ with −∞.
-
-    >>> same(torch.ones(2, 3), torch.zeros(2, 3) + 1)
-    same: all 6 values of (2, 3) agree
-    """
-    shape, their_shape = tuple(mine.shape), tuple(theirs.shape)
-    if shape != their_shape:
-        raise ValueError(
-            f"not the same shape: mine is {shape}, theirs is {their_shape}"
-        )
-    wrong, many = (~close_elements(mine, theirs, atol)).nonzero(), mine.numel()
-    if len(wrong):
-        where = tuple(wrong[0].tolist())
-        pair = mine[where].item(), theirs[where].item()
-        mine_text, their_text = number_texts(*pair, atol)
-        raise ValueError(
-            f"same shape {shape}, other values: {len(wrong)} of {many} "
-            f"differ, first at {list(where)}: mine {mine_text}, theirs "
-            f"{their_text}"
-        )
-    says = f"all {many} values of {shape} agree"
-    print("same:", f"the one value of {shape} agrees" if many == 1 else says)
-
-
-def are_close(mine: Tensor, theirs: Tensor) -> bool:
-    """Whether two tensors agree."""
-    same_shape = mine.shape == theirs.shape
-    return same_shape and bool(close_elements(mine, theirs).all())
-
-
-def close_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
-    """Tell which elements agree: (...), (...) -> (...)."""
-    pair = mine, theirs
-    if not any(x.is_floating_point() or x.is_complex() for x in pair):
-        return mine == theirs
-    complex_ones = any(x.is_complex() for x in pair)
-    exact = torch.complex128 if complex_ones else torch.float64
-    mine, theirs = mine.to(exact), theirs.to(exact)
-    alike = mine.isclose(theirs, rtol=atol, atol=atol)
-    return alike | mine.isnan() & theirs.isnan()
-
-
-def number_texts(
-    mine: complex, theirs: complex, atol: float
-) -> tuple[str, str]:
-    """Write two numbers in four digits, or in as many as tell them apart."""
-    for digits in (4, 8, 17):
-        texts = [digits_text(x, atol, digits) for x in (mine, theirs)]
-        if texts[0] != texts[1]:
-            break
-    return texts[0], texts[1]
-
-
-def digits_text(value: complex, atol: float, digits: int) -> str:
-    """Write a number in so many digits; a whole one in all of its own."""
-    if isinstance(value, int):
-        return f"{value:d}"
-    return f"{0 if abs(value) <= atol else value:.{digits}g}"
-
-
 LOOKUPS = {"embedding", "__getitem__"}
+FUSED = nn.MultiheadAttention, nn.TransformerEncoderLayer  # have fast paths
 NOISE_SIZE = 2.0  # how large a push is, as a multiple of the vectors' size
 Tensors = Sequence[Tensor]
 Places = list[int] | slice
@@ -202,12 +138,17 @@ def coarsest(subject: Subject, *pushed: int) -> float:
     model, types = subject.model, [raw_output(subject, *pushed).dtype]
     if isinstance(model, nn.Module):
         types += [p.dtype for p in model.parameters()]
-    return max(torch.finfo(x).eps for x in types if x.is_floating_point)
+    floats = (torch.finfo(x).eps for x in types if x.is_floating_point)
+    return max(floats, default=0.0)
 
 
 @once
 def raw_output(subject: Subject, *pushed: int) -> Tensor:
     """Run as it is, on the path of pushed vectors: whatever it gives."""
+    if pushed and isinstance(subject.model, nn.Module):
+        parts = subject.model.modules()
+        if not any(isinstance(part, FUSED) for part in parts):
+            return raw_output(subject)
     with with_noise_added(subject.inputs, [], *pushed) as nudge:
         return subject.run(*nudge.inputs)
 
