@@ -19,6 +19,7 @@ from shapewatch.properties.finding import (
     whatever_weights,
 )
 from shapewatch.properties.masks import OF_TARGET
+from shapewatch.properties.numbers import between_two
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.past import like_padding
 from shapewatch.properties.perturbation import (
@@ -103,7 +104,7 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before one: (B, T, T)."""
     last, columns = subject.last, dict[int, Tensor]()
     before = baseline_output(subject)
-    if not subject.run(seed=1).equal(before):
+    if between_two(subject).any():
         raise NotJudgedError("Two runs in evaluation differ.")
     allowed = rounding_tolerance(subject)
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]

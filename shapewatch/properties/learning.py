@@ -163,8 +163,8 @@ def even_matrix(model: nn.Module) -> str:
     """Say which matrix is of one number; or ""."""
     for name, weight in model.named_parameters():
         if weight.ndim == 2 and min(weight.shape) > 1:
-            first = weight.detach().flatten()[0]
-            if first != 0 and bool((weight == first).all()):
+            first, last = weight.detach().flatten()[[0, -1]]
+            if first == last != 0 and bool((weight == first).all()):
                 says = f"All numbers of {name} are the same: its outputs "
                 return f"{says}learn as one. Draw the numbers at random."
     return ""
@@ -178,8 +178,10 @@ def unlearnt_word(subject: Subject) -> str:
         if isinstance(part, nn.Embedding) and part.padding_idx is not None:
             lookups.extend((path, part, x) for x in tensors(given))
 
-    with watch_modules(subject.model, note):
-        subject.run()
+    parts = subject.model.modules()
+    if any(getattr(x, "padding_idx", None) is not None for x in parts):
+        with watch_modules(subject.model, note):
+            subject.run()
     for words, (path, table, ids) in product(subject.inputs, lookups):
         row = table.padding_idx
         alike = ids.shape == words.shape and (ids == words).float().mean()
