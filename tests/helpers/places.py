@@ -30,10 +30,7 @@ class Forgotten(GPT):
     """The table of places is not read."""
 
     def forward(self, ids):
-        x = self.tokens(ids)
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+        return self.read(self.tokens(ids))
 
 
 class Nameless(Forgotten):

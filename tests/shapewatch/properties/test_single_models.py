@@ -120,10 +120,8 @@ class KeepsMask(GPT):
     def forward(self, ids):
         if self.mask is None or self.mask.shape != ids.shape:
             self.mask = ids == 1
-        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
-        for block in self.blocks:
-            x = block(x, self.mask)
-        return self.head(self.norm(x))
+        places = torch.arange(ids.shape[1])
+        return self.read(self.tokens(ids) + self.places(places), self.mask)
 
 
 class SeesBlanks(GPT):
