@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from shapewatch.properties import live_parameters
-from tests.helpers.blocks import LowRank, of_blocks
+from tests.helpers.blocks import LOW_RANK
 from tests.helpers.strangers import GPT, IDS, Block, Encoder, Kinds
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
@@ -63,7 +63,7 @@ class Pooled(nn.Module):
 
 def low_rank(*zeros):
     """A model with a pair of small matrices, of which some are 0."""
-    model = of_blocks(LowRank)()
+    model = LOW_RANK()
     for name in zeros:
         nn.init.zeros_(model.blocks[0].get_parameter(name))
     return model

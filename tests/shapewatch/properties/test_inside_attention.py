@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import pad, scaled_dot_product_attention
+from torch.nn.functional import pad
 from torch.testing import assert_close
 
 from shapewatch.properties import (
@@ -18,8 +18,9 @@ from shapewatch.properties import (
 )
 from shapewatch.properties.attention_parts import AttentionParts, Operand
 from shapewatch.properties.provenance import joined_in_order, split_in_order
+from tests.helpers.heads import Own
 from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
-from tests.helpers.strangers import GPT, IDS, Attention
+from tests.helpers.strangers import GPT, IDS
 from tformer_lite import (
     MultiHeadAttention,
     causal_mask,
@@ -133,20 +134,19 @@ def test_a_source_need_not_be_asked_by_cross_attention(how):
     assert order_sensitivity(Joint(how), ROWS, IDS).level != "broken"
 
 
-class Moving(Attention):
+class Moving(Own):
     """Keys and values (B, H, T, D) are moved, and a mask (T, S) chosen."""
 
     def __init__(self, move, mask=None):
-        super().__init__()
+        super().__init__(fused=True)
         self.move, self.mask = move, mask or torch.Tensor.tril
 
-    def forward(self, x, hidden=None):
-        parts = self.qkv(x).unflatten(-1, (3, self.heads, -1))
-        q, *rest = parts.permute(2, 0, 3, 1, 4)
-        k, v = self.move(*rest)
-        may = self.mask(torch.ones(q.shape[2], k.shape[2])) > 0
-        mixed = scaled_dot_product_attention(q, k, v, attn_mask=may)
-        return self.proj(mixed.transpose(1, 2).flatten(2))
+    def split(self, x):
+        q, *rest = super().split(x)
+        return q, *self.move(*rest)
+
+    def seen(self, t, s):
+        return self.mask(torch.ones(t, s)) > 0
 
 
 def each(change):

@@ -18,11 +18,11 @@ from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import ODD, RIGHT, WRONG
 from tests.helpers.rotating import (
     OfValues,
-    Turning,
     as_it_is,
     back,
     halves,
     neighbours,
+    turning,
 )
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
@@ -92,15 +92,15 @@ OWN = {
 }
 OF_IDS = {
     "could be told more": Kinds,
-    "rotates": Turning,
-    "rotates keys": partial(Turning, as_it_is, halves),
-    "rotates back": partial(Turning, halves, back),
-    "rotates others": partial(Turning, halves, neighbours),
-    "rotates values": partial(Turning, kind=OfValues),
+    "rotates": turning(),
+    "rotates keys": turning(as_it_is, halves),
+    "rotates back": turning(halves, back),
+    "rotates others": turning(halves, neighbours),
+    "rotates values": turning(kind=OfValues),
     "reads no double": rounding.SingleOnly,
     "learns in part": part_frozen,
-    "is linear": blocks.of_blocks(blocks.Plain),
-    "starts from before": blocks.of_blocks(blocks.Stale),
+    "is linear": blocks.PLAIN,
+    "starts from before": blocks.STALE,
     "shares places": places.Halved,
     "forgets places": places.Forgotten,
     "has no places": places.Nameless,
@@ -108,8 +108,8 @@ OF_IDS = {
     "goes on from 0": FromZero,
     "reads on openly": OpenAfterwards,
     "keeps a cache": Keeps,
-    "looks far": partial(heads.biased, heads.looking_far),
-    "views a bias": partial(heads.biased, heads.viewed),
+    "looks far": heads.biased(heads.looking_far),
+    "views a bias": heads.biased(heads.viewed),
     "is too sure": Tied,
 }
 OF_IDS |= {
