@@ -13,7 +13,7 @@ from torch import nn
 from gallery import bug
 from shapewatch import properties
 from tests.helpers import blocks, heads, places, rounding
-from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
+from tests.helpers.caching import Cached, Keeps
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import ODD, RIGHT, WRONG
 from tests.helpers.rotating import (
@@ -105,8 +105,8 @@ OF_IDS = {
     "forgets places": places.Forgotten,
     "has no places": places.Nameless,
     "has a cache": Cached,
-    "goes on from 0": FromZero,
-    "reads on openly": OpenAfterwards,
+    "goes on from 0": partial(Cached, wrong="positions"),
+    "reads on openly": partial(Cached, wrong="openness"),
     "keeps a cache": Keeps,
     "looks far": heads.biased(heads.looking_far),
     "views a bias": heads.biased(heads.viewed),
