@@ -13,11 +13,13 @@ from gallery import bug
 from shapewatch import properties
 from shapewatch.properties import finite, logits, repeatable
 from tests.helpers.places import TwoSides
+from tests.helpers.rounding import FilledLarge
 from tests.helpers.strangers import (
     GPT,
     IDS,
     PADDED,
     Attention,
+    MemoryFirst,
     Small,
     Unscaled,
 )
@@ -143,39 +145,14 @@ class Viewed(GPT):
         return x @ self.tokens.weight.view(16, 50)
 
 
-class Masked(nn.Module):
-    """Keys that are padding, and later ones, get the smallest number."""
+class Silenced(GPT):
+    """Its rows at padding, which no other row hears, are 0."""
 
     def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.embed = nn.Embedding(12, 8)
-        self.parts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
-
-    def forward(self, ids):
-        x = self.embed(ids)
-        q, k, v = (part(x) for part in self.parts[:3])
-        later = torch.ones(ids.shape[1], ids.shape[1]).triu(1) > 0
-        hidden = later | (ids == 1)[:, None]
-        scores = q @ k.mT / 8**0.5
-        scores = scores + hidden.to(x) * torch.finfo(x.dtype).min
-        return self.parts[3](scores.softmax(-1) @ v)
-
-
-class Silenced(Masked):
-    """Its rows at padding are 0."""
+        super().__init__(pads=True, attention=FilledLarge)
 
     def forward(self, ids):
         return super().forward(ids) * (ids != 1)[..., None]
-
-
-class Translator(Masked):
-    def forward(self, src, tgt):
-        q, k, v = (
-            part(self.embed(x)) for part, x in zip(self.parts, (tgt, src, src))
-        )
-        scores = (q @ k.mT).masked_fill((src == 1)[:, None], -1e9)
-        return self.embed(tgt) + self.parts[3](scores.softmax(-1) @ v)
 
 
 DEFAULTS = "", [IDS], {}
@@ -240,8 +217,8 @@ CASES = {
     ],
     "provenance": [("broken", Viewed, "(50, 16) is viewed as (16, 50)")],
     "source_coverage": [
-        ("unusual", Translator, f"source {HIDDEN}", [RIGHT, WORDS]),
-        ("holds", Translator, "", [RIGHT, WORDS], PADS),
+        ("unusual", MemoryFirst, f"source {HIDDEN}", [RIGHT, WORDS]),
+        ("holds", MemoryFirst, "", [RIGHT, WORDS], PADS),
     ],
     "order_sensitivity": [  # each side has places of its own
         ("holds", TwoSides, "", [SOURCE[:, :5], IDS]),
