@@ -126,10 +126,11 @@ def said_scale(model: Any, scale: float) -> str:
     """Say which number of a model's config gives its scale; or ""."""
     config = getattr(model, "config", None)
     for name, x in getattr(config, "__dict__", {}).items():
-        number = isinstance(x, int | float) and x > 0
-        if number and re.search("scal|multiplier", name):
-            if any(abs(y / scale - 1) < 1e-3 for y in (x, x**-0.5)):
-                return f" The config says so, by {name}={x}."
+        called = re.search("scal|multiplier", name)
+        number = called and isinstance(x, int | float) and x > 0
+        either = (x, x**-0.5) if number else ()
+        if any(abs(y / scale - 1) < 1e-3 for y in either):
+            return f" The config says so, by {name}={x}."
     return ""
 
 
