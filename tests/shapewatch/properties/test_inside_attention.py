@@ -1,6 +1,7 @@
 """What a check sees of attention, in every layout."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
