@@ -39,7 +39,8 @@ def batch_independence(subject: Subject) -> Verdict:
     if outputs.shape[:1] != subject.inputs[-1].shape[:1]:
         says = f"The output {(*outputs.shape,)} has no row for each input's."
         raise NotJudgedError(says)
-    if not outputs[unpadded_rows(subject, outputs)].isfinite().all():
+    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
+    if not judged.isfinite().all():
         raise NotJudgedError(NOT_FINITE)
     allowed = rounding_tolerance(subject)
     ways, reasons = list[Tensor](), list[str]()

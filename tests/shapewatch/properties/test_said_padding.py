@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import silu
 
-from shapewatch.properties import batch_independence, padding_invariance
+from shapewatch.properties import batch_independence, padding_invariance, past
 from shapewatch.properties.masks import paddings_said
 from tests.helpers.strangers import GPT
 from tformer_lite import report
@@ -164,6 +164,34 @@ def test_a_tokenizers_dictionary_is_taken_as_it_comes():
     words = {"input_ids": IDS, "attention_mask": LEFT.long()}
     finding = padding_invariance(Rotated(), words)
     assert finding.level == "broken"  # the mask is not read
+
+
+class Packed(nn.Module):
+    """Two texts in each row, of which a wrong one hears the first."""
+
+    def __init__(self, hears):
+        super().__init__()
+        torch.manual_seed(0)
+        self.hears, self.tokens = hears, nn.Embedding(40, 16)
+        self.places, self.qkv = nn.Embedding(9, 16), nn.Linear(16, 48)
+
+    def forward(self, ids, position_ids):
+        x = self.tokens(ids) + self.places(position_ids)
+        q, k, v = self.qkv(x).chunk(3, -1)
+        text = (position_ids == 0).cumsum(1)
+        apart = text[:, :, None] != text[:, None]
+        hidden = ~TRIANGLE if self.hears else ~TRIANGLE | apart
+        return ((q @ k.mT / 4).masked_fill(hidden, -1e9).softmax(-1)) @ v
+
+
+def test_documents_in_one_row_are_kept_apart():
+    places = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]] * 2)
+    right, wrong = (past(Packed(x), IDS, places) for x in (False, True))
+    assert right.says.endswith("the one before it, in its document.")
+    assert (
+        "position 4 depends on position 0, which is of another" in wrong.says
+    )
+    assert wrong.level == "unusual"
 
 
 def timed(x, timestep):
