@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from gallery import bug
 from shapewatch import properties
 from shapewatch.properties import finite, logits, repeatable
+from tests.helpers.blocks import LOW_RANK
 from tests.helpers.places import TwoSides
 from tests.helpers.rounding import FilledLarge
 from tests.helpers.strangers import (
@@ -19,6 +20,8 @@ from tests.helpers.strangers import (
     IDS,
     PADDED,
     Attention,
+    Block,
+    Encoder,
     MemoryFirst,
     Small,
     Unscaled,
@@ -83,6 +86,44 @@ def unread(inside=False):
     model.pooler = nn.Linear(16, 16)
     if inside:
         model.blocks[0].spare = nn.Linear(16, 16)
+    return model
+
+
+class Asks(GPT):
+    """Adds what a memory (B, S, C) says, where it is given one."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks[0].told = nn.Linear(16, 50)
+
+    def forward(self, ids, memory=None):
+        x = super().forward(ids)
+        told = self.blocks[0].told
+        return x if memory is None else x + told(memory).mean(1, True)
+
+
+class Pooled(nn.Module):
+    """Reads the first position after two blocks, which go backwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(2))
+        for block in self.blocks:
+            block.last = nn.Linear(16, 16)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x.flip(1)).flip(1)
+            x = torch.cat([x[:, :1], x[:, 1:] + block.last(x[:, 1:])], 1)
+        return self.head(x[:, 0])
+
+
+def low_rank(*zeros):
+    """A model with a pair of small matrices, of which some are 0."""
+    model = LOW_RANK()
+    for name in zeros:
+        nn.init.zeros_(model.blocks[0].get_parameter(name))
     return model
 
 
@@ -163,6 +204,7 @@ NO_SOURCE = partial(TwoSides, source=False), "When source positions 0 and 1"
 HIDDEN = "position 3 has no effect, nor does any other word with the id 1"
 ON_THE_RIGHT = "when padding stands on the right of the input"
 PADS = {"pad": 1}
+PAIR = "a.weight", "a.bias", "b.weight"
 NORMED = partial(NormedHeads, 1)
 # By check: of which level a model is, what is said, and what it is asked of.
 CASES = {
@@ -196,7 +238,12 @@ CASES = {
     ],
     "live_parameters": [
         ("unusual", unread, "They change no output"),
-        ("broken", partial(unread, True)),
+        ("broken", partial(unread, True), "such as blocks.0.spare"),
+        ("holds", lambda: nn.Sequential(Asks()), "where another input is"),
+        ("holds", partial(low_rank, "b.weight"), ", 2 of"),
+        ("broken", partial(low_rank, *PAIR), "0.a.weight. They never will"),
+        ("holds", Encoder, "All layers of encoder.layers"),
+        ("unusual", Pooled, "Only some positions", [WIDE]),
     ],
     "weight_rows": [("broken", partial(GPT, attention=Doubled))],
     "finite": [
