@@ -11,9 +11,18 @@ from shapewatch.properties.reporting import report
 from shapewatch.properties.subject import Subject
 from shapewatch.tracing import trace
 from tests.helpers.awkward import AWKWARD, V, closed
+from tests.helpers.losses import costs
 from tests.helpers.witness import differences, witnessed
 
 IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
+
+
+def careless(model, x):
+    """A loss that draws numbers, and leaves gradients behind."""
+    logits = model(x)[:, :-1]
+    loss = costs(logits, x[:, 1:] % logits.shape[-1]) * torch.rand(())
+    loss.backward(retain_graph=True)
+    return loss
 
 
 @pytest.mark.slow
@@ -22,7 +31,7 @@ def test_a_report_changes_nothing_of_a_model(name):
     torch.manual_seed(0)
     model = AWKWARD[name]()
     before = witnessed(model)
-    seen = report(model, IDS)
+    seen = report(model, IDS, loss=careless)
     assert differences(before, witnessed(model)) == []
     assert seen["repeatable"].holds is not None, seen
 
@@ -43,10 +52,10 @@ def test_a_check_that_is_stopped_changes_nothing(name, error, monkeypatch):
     whole = type(model)
     forward = whole.forward
     monkeypatch.setattr(whole, "forward", stop)
-    for check in reporting.CHECKS:
+    for check in reporting.CHECKS + reporting.LOSS_CHECKS:
         before = witnessed(model)
         try:
-            check(model, IDS)
+            check(model, IDS, loss=careless)
         except KeyboardInterrupt:
             assert error is KeyboardInterrupt
         assert differences(before, witnessed(model)) == []
