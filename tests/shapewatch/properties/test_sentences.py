@@ -111,16 +111,11 @@ OF_IDS = {
     "looks far": heads.biased(heads.looking_far),
     "views a bias": heads.biased(heads.viewed),
     "is too sure": Tied,
-}
-OF_IDS |= {
-    name: partial(GPT, attention=attention)
-    for name, attention in {
-        "mixes heads": Talking,
-        "mixes heads late": MixedAfter,
-        "sums heads": heads.Summed,
-        "drowns scores": rounding.Drowned,
-        "has one matrix": heads.OneMatrix,
-    }.items()
+    "mixes heads": partial(GPT, attention=Talking),
+    "mixes heads late": partial(GPT, attention=MixedAfter),
+    "sums heads": partial(GPT, attention=heads.Summed),
+    "drowns scores": partial(GPT, attention=rounding.Drowned),
+    "has one matrix": partial(GPT, attention=heads.OneMatrix),
 }
 OWN |= {
     f"loss: {name}": partial(with_loss, *one[:2])
