@@ -281,6 +281,8 @@ class Encoder(nn.Module):
 class MemoryFirst(Encoder):
     """That encoder, and decoder blocks that are handed the memory first."""
 
+    embed_target = Encoder.embed
+
     def __init__(self, nested=True):
         super().__init__(nested)
         self.blocks = nn.ModuleList(Reading() for _ in range(2))
@@ -288,7 +290,7 @@ class MemoryFirst(Encoder):
 
     def forward(self, src, tgt):
         hidden, memory = src == 1, super().forward(src)
-        x = self.embed(tgt)
+        x = self.embed_target(tgt)
         for block in self.blocks:
             x = block(memory, x, hidden[:, : memory.shape[1]])
         return self.head(x)

@@ -13,7 +13,7 @@ from gallery import bug
 from shapewatch import properties
 from shapewatch.properties import finite, logits, repeatable
 from tests.helpers.blocks import LOW_RANK
-from tests.helpers.places import TwoSides
+from tests.helpers.places import forgets
 from tests.helpers.rounding import FilledLarge
 from tests.helpers.strangers import (
     GPT,
@@ -26,7 +26,6 @@ from tests.helpers.strangers import (
     Small,
     Unscaled,
 )
-from tests.helpers.writers import StartsWithOne
 from tformer_lite import running_example
 
 draw = torch.Generator().manual_seed(0)
@@ -199,8 +198,8 @@ class Silenced(GPT):
 DEFAULTS = "", [IDS], {}
 OUT = called, "NormOut", centred, nn.Sequential, nn.Linear(12, 12)
 MAY_HEAR_ALL = {"causal": False, "positions": 7}
-NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
-NO_SOURCE = partial(TwoSides, source=False), "When source positions 0 and 1"
+NO_TARGET = partial(forgets, "embed_target"), "The target has no positions"
+NO_SOURCE = partial(forgets, "embed"), "When source positions 0 and 1"
 HIDDEN = "position 3 has no effect, nor does any other word with the id 1"
 ON_THE_RIGHT = "when padding stands on the right of the input"
 PADS = {"pad": 1}
@@ -268,8 +267,8 @@ CASES = {
         ("holds", MemoryFirst, "", [RIGHT, WORDS], PADS),
     ],
     "order_sensitivity": [  # each side has places of its own
-        ("holds", TwoSides, "", [SOURCE[:, :5], IDS]),
-        ("unusual", *NO_TARGET, [SOURCE[:, :5], IDS]),
+        ("holds", partial(MemoryFirst, False), "", [SOURCE[:, :5], IDS]),
+        ("broken", *NO_TARGET, [SOURCE[:, :5], IDS]),
         ("broken", *NO_SOURCE, [SOURCE[:, :5], IDS]),
     ],
 }
@@ -296,6 +295,19 @@ def test_the_positions_that_have_no_numbers_are_shown():
     model, pair = bug("no_key_left").model(), running_example()[:2]
     seen = finite(model, *pair).seen
     assert seen.equal(torch.tensor([[0.0], [1.0]]).expand(2, 8))
+
+
+class StartsWithOne(nn.Module):
+    """The first word of what the caller holds becomes another one."""
+
+    def __init__(self, side):
+        super().__init__()
+        self.tokens, self.side = nn.Embedding(10, 4), side
+
+    def forward(self, words, answer=None):
+        (words, answer)[self.side][:, 0] = 1
+        made = self.tokens(words)
+        return made if answer is None else made + self.tokens(answer)
 
 
 @pytest.mark.parametrize(
