@@ -33,15 +33,7 @@ def batch_independence(subject: Subject) -> Verdict:
     - Looks at: the outputs of each row, in the batch and alone.
     - Says: which output of which row differs.
     """
-    if len(subject.inputs[-1]) < 2:
-        raise NotJudgedError("There is one row only: give two.")
-    outputs = raw_output(subject)
-    if outputs.shape[:1] != subject.inputs[-1].shape[:1]:
-        says = f"The output {(*outputs.shape,)} has no row for each input's."
-        raise NotJudgedError(says)
-    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
-    if not judged.isfinite().all():
-        raise NotJudgedError(NOT_FINITE)
+    judged_in_rows(subject)
     allowed = rounding_tolerance(subject)
     ways, reasons = list[Tensor](), list[str]()
     for numbers in inputs_with_rows(subject):
@@ -62,6 +54,19 @@ def batch_independence(subject: Subject) -> Verdict:
         "softmax."
     )
     return False, says, ways[0]
+
+
+def judged_in_rows(subject: Subject) -> None:
+    """Raise NotJudgedError unless there are rows, and numbers in each."""
+    outputs, rows = raw_output(subject), len(subject.inputs[-1])
+    if rows < 2:
+        raise NotJudgedError("There is one row only: give two.")
+    if outputs.shape[:1] != (rows,):
+        says = f"The output {(*outputs.shape,)} has no row for each input's."
+        raise NotJudgedError(says)
+    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
+    if not judged.isfinite().all():
+        raise NotJudgedError(NOT_FINITE)
 
 
 def inputs_with_rows(subject: Subject) -> Iterator[set[int]]:
