@@ -76,7 +76,7 @@ def test_what_has_no_cache_is_not_judged(model, says):
 FAULTS = {
     "positions": "positions start at 0 again",
     "mask": "the mask covers the new words only",
-    "use": "new words find 1 of 5 keys: the cache is not used",
+    "use": "new words find 1 of 2 keys: the cache is not used",
     "values": "values in the cache are not those that were computed",
     "order": "keys and values are joined in the wrong order",
 }
@@ -99,4 +99,4 @@ def last_kept(self, old, new, name):
 def test_a_cache_that_is_cut_is_not_one_that_is_not_used(monkeypatch):
     monkeypatch.setattr(Fused, "joined", last_kept)
     says = cached_run(Fused(), IDS).says
-    assert "new words find 2 of 5 keys: part of the cache is" in says
+    assert "new words find 2 of 3 keys: part of the cache is" in says
