@@ -80,18 +80,13 @@ def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
         raise NotJudgedError("No attention was found: a softmax of products.")
     parameters: list = getattr(subject.model, "parameters", list)()
     learnt = {p.data_ptr() for p in parameters}
-    judged = [
-        parts
-        for parts in every
-        if all(
-            x.origin.data_ptr() not in learnt
-            for x in (parts.q, parts.k, parts.v)
-        )
-    ]
+    judged = []
+    for x in every:
+        if not learnt & {y.origin.data_ptr() for y in (x.q, x.k, x.v)}:
+            judged.append(x)
     if not judged:
-        raise NotJudgedError(
-            "Heads are mixed: scores or weights, by a matrix."
-        )
+        says = "Heads are mixed: scores or weights, by a matrix."
+        raise NotJudgedError(says)
     return judged
 
 
