@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
-from inspect import Signature
+from functools import partial, wraps
 from itertools import compress, count
 from typing import Any
 
@@ -14,7 +13,6 @@ from shapewatch.properties.attention_parts import (
     AttentionParts,
     describe_attentions,
 )
-from shapewatch.properties.inputs import parameters_of
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.tracing import Trace, trace
@@ -75,15 +73,13 @@ def call_attentions(
     """Find the attentions of the nth call of the model, as it is asked."""
     traces, model, calls = list[Trace](), subject.model, count()
 
-    def call(*inputs: Any, **known: Any) -> Any:
+    @wraps(getattr(model, "forward", model))  # it has its parameters
+    def asked(*inputs: Any, **known: Any) -> Any:
         if next(calls) != nth:
             return model(*inputs, **known)
         traces.append(trace(model, *inputs, keep=True, **known))
         return traces[0].result
 
-    asked: Any = call  # it has the parameters of the model
-    parameters = (parameters_of(model) or {}).values()
-    asked.__signature__ = Signature([*parameters])
     other: Any = copy(subject)
     other.model = asked
     subject.call(partial(ask, other), given)
@@ -123,10 +119,10 @@ def attention_fault(
 def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
     """Say what a mask hides or shows in a step, (..., T, S), beside what it
     does in a whole run, where queries, keys and values are the same."""
-    same = near(weights[..., :end], right)
-    if weights.shape[:-1] != right.shape[:-1] or same:
+    seen = weights[..., :end]
+    if seen.shape != right.shape or near(seen, right):
         return ""
-    hidden = weights[..., :end] == 0
+    hidden = seen == 0
     if (hidden & (right != 0)).any():
         return TOO_NARROW
     shown = (~hidden & (right == 0)).any() or weights[..., end:].any()

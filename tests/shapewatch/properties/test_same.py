@@ -74,8 +74,3 @@ def test_the_first_difference_is_shown(mine, theirs, says):
 def test_it_is_said_how_theirs_follows_from_mine(theirs, says):
     with pytest.raises(ValueError, match=re.escape(says)):
         same(DRAWN, theirs)
-
-
-def test_a_softmax_over_another_axis_is_told_by_what_sums_to_1():
-    with pytest.raises(ValueError, match="mine sums to 1 along axis 1, th"):
-        same(DRAWN.softmax(1), DRAWN.softmax(2))
