@@ -14,6 +14,7 @@ from shapewatch.properties.attention_parts import (
     recorded_run,
 )
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
+from shapewatch.properties.patches import patch_fault
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.questions.flow import MOVES, Flow
@@ -36,6 +37,8 @@ def provenance(subject: Subject) -> Verdict:
       keys and values are the same vectors.
     """
     origins, (flow, _) = [], recorded_run(subject)
+    if fault := patch_fault(subject):
+        return False, fault[0], torch.zeros(1, 1), fault[1]
     if says := transposed_weight(flow):
         return False, says, torch.zeros(1, 1)
     every = attentions(subject, *range(subject.last + 1))  # no rows alike
@@ -171,8 +174,9 @@ def rows_in_order(joined: Tensor, mixed: Tensor) -> Move | None:
     origins = element_origins(joined.flatten(0, -2), mixed, 1.0)
     if origins is None:
         return None
-    heads, positions = origins // (t * d), origins // d % t
-    channels = (heads * d + origins % d) % joined.shape[-1]
+    positions = origins // d % t
+    channels = origins // (t * d) * d + origins % d
+    channels = channels - channels[:, :1]  # heads may be far apart
     right = equal_along(positions, -1) and equal_along(channels, 0)
     return Move(right, positions[:t])
 
