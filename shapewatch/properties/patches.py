@@ -3,7 +3,7 @@ call, into the rows of tokens and back, and must stay neighbours."""
 
 from contextlib import suppress
 from itertools import chain
-from math import isqrt
+from math import isqrt, prod
 from typing import Any, NamedTuple
 
 import torch
@@ -27,24 +27,29 @@ from shapewatch.tracing.record.tensors import tensors
 CARRIES = (MOVES | JOINS) - {"roll"} | {"gather", "take_along_dim"}
 CARRIES |= {"unfold", "fold", "pixel_shuffle", "pixel_unshuffle"}
 BY_ROW = {"linear", "matmul", "mm", "bmm", "einsum"}
-NO_VIEW = "A view or reshape moves no element: "
-CUT = (
-    "split height and width, (B, C, h, P, w, P), permute to "
-    "(B, h, w, P, P, C), and only then merge"
-)
-GLUE = (
-    "split rows, (B, h, w, P, P, C), permute to (B, C, h, P, w, P), and only "
-    "then merge"
+ORDER = (
+    "A view or reshape moves no element. Cut an image into (B, C, h, P, w, P),"
+    " permute to (B, h, w, P, P, C), and only then merge; and the other way "
+    "round for an image of rows."
 )
 Fault = tuple[str, str]  # what is wrong, and how bad that is
 
 
 class Pixels(NamedTuple):
     """Where in a grid (C, h, w) each element of a tensor comes from: its
-    number there, from 1, or 0 for none. In one of tokens, C is 1."""
+    number there, from 1, or 0 for none. In one of `tokens`, a row each."""
 
     numbers: Tensor
     size: tuple[int, ...]
+    tokens: bool = False
+
+    @property
+    def once(self) -> bool:
+        """Whether a first sentence has each element once, and no others."""
+        numbers = self.numbers[0].flatten().sort().values
+        count = prod(self.size)
+        every = torch.arange(1, count + 1).to(numbers)
+        return numbers[-count:].equal(every) and not numbers[:-count].any()
 
     @property
     def alike(self) -> bool:
@@ -98,13 +103,11 @@ def grid(shape: Size) -> Pixels:
 
 
 class PixelFlow:
-    """The pixels in each tensor of a run, by its mark's number; and whether
-    they were viewed in another shape."""
+    """The pixels in each tensor of a run, by its mark's number."""
 
     def __init__(self, data: Data, given: list[Tensor], model: Any):
         self.data, self.given, self.model = data, given, model
         self.at: dict[int, Pixels | None] = {}
-        self.viewed = False
 
     def reads(self, i: int) -> list[Pixels | None]:
         """Give the pixels in what a step reads."""
@@ -135,93 +138,112 @@ def through(
     name, x = flow.data.names[i], next(filter(None, reads))
     same = [x for x in reads if x and x.numbers.shape == shape]
     if name in CARRIES or (name == "einsum" and len(reads) == 1):
-        flow.viewed |= name in ("view", "reshape")
         return None, carried(flow.data, i, reads)
     if name in BY_ROW:
         if x is not reads[0] or x.numbers.shape[:-1] != shape[:-1]:
             return None, []
         alone = not any(reads[1:])
         return row_fault(flow, x), [by_row(x, shape) if alone else None]
+    resizes = name.startswith("conv") or not same
+    if resizes and x is reads[0] and x.numbers.ndim == len(shape) > 3:
+        kept = same[0] if same else None
+        return image_fault(flow, i, x), [next_grid(x, shape) or kept]
     if same:
         return position_fault(flow, i, same[0]), [same[0]]
-    if x is reads[0] and x.numbers.ndim == len(shape) > 3:
-        return image_fault(flow, i, x), [next_grid(x, shape)]
     return None, []
 
 
 def carried(
     data: Data, i: int, reads: list[Pixels | None]
 ) -> list[Pixels | None]:
-    """Move pixels as a step moves what it reads; of grids with unlike
-    channels, their cells."""
-    sizes = {x.size for x in reads if x}
-    size = sizes.pop()
-    if any(other[1:] != size[1:] for other in sizes):
+    """Move pixels as a step moves what it reads; whole grids that are put
+    together become one, with the channels of all."""
+    known = [x for x in reads if x]
+    (c, *sides), *others = (x.size for x in known)
+    apart = len(known) > 1 and all(x.once for x in known)
+    if any([*size[1:]] != sides for size in others):
         return []
-    given = []
+    if not apart and any(size[0] != c for size in others):
+        return []
+    given, before = [], 0
     for n, (x, mark) in enumerate(zip(reads, data.steps[i].reads)):
-        if not mark.dtype.is_floating_point:
-            given.append(data.received(i, n))
-        elif x is None:
+        if x:
+            given.append((x.numbers + before).where(x.numbers > 0, 0))
+            before += apart * prod(x.size)
+        elif mark.dtype.is_floating_point:
             given.append(torch.zeros(mark.shape, dtype=torch.float64))
         else:
-            cells = (x.cells() + 1).where(x.numbers > 0, 0)
-            given.append(cells if sizes else x.numbers.detach())
+            given.append(data.received(i, n))
+    size = before // prod(sides) if apart else c, *sides
+    tokens = any(x.tokens for x in known)
     with suppress(Exception):
-        size = (1, *size[1:]) if sizes else size
-        return [Pixels(x, size) for x in call_again(data, i, given)]
+        made = call_again(data, i, given)
+        return [Pixels(x, size, tokens) for x in made]
     return []
 
 
 def by_row(x: Pixels, shape: Size) -> Pixels | None:
     """Number the rows of a tensor (..., T, C) by their patches, if these are
     of one size and side by side."""
-    if x.alike:
-        return x._replace(numbers=x.numbers[..., :1].expand(shape))
-    _, h, w = x.size
-    some = (x.numbers > 0).any(-1)
+    (_, h, w), some = x.size, (x.numbers > 0).any(-1)
+    if not some.any():
+        return None
     top, left, high, wide, count = x.boxes()
-    r, s = high[some][0], wide[some][0]
+    r, s = (int(ends.flatten()[some.int().argmax()]) for ends in (high, wide))
     tiles = (high == r) & (wide == s) & (count == r * s)
     tiles &= (top % r == 0) & (left % s == 0)
     if h % r or w % s or not tiles[some].all():
         return None
-    numbers = (top // r * (w // s) + left // s + 1).where(some, 0)
-    size = 1, int(h // r), int(w // s)
-    return Pixels(numbers[..., None].expand(shape), size)
+    size = shape[-1], h // r, w // s
+    first = top // r * size[2] + left // s + 1
+    channels = torch.arange(size[0]) * (size[1] * size[2])
+    numbers = first[..., None] + channels
+    return Pixels(numbers.where(some[..., None], 0), size, True)
 
 
 def row_fault(flow: PixelFlow, x: Pixels) -> Fault | None:
     """Say which row of a tensor is no patch of the grid that it was moved
     from, each element once."""
-    (c, h, w), k = x.size, x.numbers.shape[-1]
-    flat = x.numbers.flatten()[: c * h * w]
-    every = torch.arange(1, c * h * w + 1).to(flat)
-    if x.alike or len(flat) % k or len(flat) == k:
+    (c, h, w), numbers = x.size, x.numbers.flatten(0, -2)
+    full = (numbers > 0).sum(-1)
+    numbers = numbers[(full > 0) & (full.cumsum(0) <= c * h * w)]
+    rows = Pixels(numbers, x.size)
+    if x.alike or not rows._replace(numbers=numbers[None]).once:
         return None
-    if not flat.sort().values.equal(every):
-        return None
-    rows = x._replace(numbers=flat.view(-1, k))
     _, _, high, wide, count = rows.boxes()
     if len(count) == h * w != c and (count > 1).any():
+        shifted = rows.cells().sort(0).values == torch.arange(h * w)[:, None]
+        if shifted.all():  # each channel by itself
+            return None
         return row_text(flow, rows, count > 1), BROKEN
-    gaps, strip = count < high * wide, high != wide
-    wrong = gaps | (k % count != 0)
+    if x.tokens:
+        return None
+    full, gaps, strip = (
+        (numbers > 0).sum(-1),
+        count < high * wide,
+        high != wide,
+    )
+    wrong = gaps | (full % count != 0)
     if not wrong.any():
         level = strip_level(flow, rows) if x.numbers.ndim < 4 else ""
         return (row_text(flow, rows, strip), level) if level else None
-    cells = (Pixels(row, x.size) for row in rows.numbers)
-    every_nth = gaps.all() and all(map(is_lattice, cells))
+    steps = [step_size(Pixels(row, x.size)) for row in rows.numbers]
+    every_nth = gaps.all() and all(steps)
+    if every_nth and flow.given[0].ndim < 4:  # phases of a series
+        return None
     says = row_text(flow, rows, wrong | strip)
-    return says, UNUSUAL if every_nth else BROKEN
+    return says, UNUSUAL if every_nth and min(steps) > 1 else BROKEN
 
 
-def is_lattice(row: Pixels) -> bool:
-    """Whether a row has every so manieth pixel, in both directions."""
-    cells = row.cells().unique()
-    axes = [x.unique() for x in (cells // row.size[2], cells % row.size[2])]
-    even = all(len(x.diff().unique()) < 2 for x in axes)
-    return even and len(cells) == len(axes[0]) * len(axes[1])
+def step_size(row: Pixels) -> int:
+    """How far apart the pixels of a row are, at least, if they are so in both
+    directions, all alike; or 0."""
+    cells, width = row.cells().unique(), row.size[2]
+    axes = [x.unique() for x in (cells // width, cells % width)]
+    steps = [x.diff().unique().tolist() or [width] for x in axes]
+    if len(cells) < len(axes[0]) * len(axes[1]) or max(map(len, steps)) > 1:
+        return 0
+    return int(min(steps)[0])
 
 
 def strip_level(flow: PixelFlow, rows: Pixels) -> str:
@@ -240,7 +262,7 @@ def strip_level(flow: PixelFlow, rows: Pixels) -> str:
     one_colour = k < c * count and not line
     if one_colour or not all(cuts) or calls_patch(flow.model, p):
         return BROKEN
-    return UNUSUAL if flow.viewed and not cuts else ""
+    return "" if line or cuts else UNUSUAL
 
 
 def calls_patch(model: Any, p: int) -> bool:
@@ -258,13 +280,13 @@ def row_text(flow: PixelFlow, rows: Pixels, wrong: Tensor) -> str:
     i, image = int(wrong.int().argmax()), flow.given[0].shape[1:]
     top, left, high, wide, count = (int(x[i]) for x in rows.boxes())
     pixels = "pixels" if image == rows.size else f"of {h} × {w} positions"
-    how = CUT if len(image) > 2 else "transpose, and then cut"
-    if (n, k) == (h * w, c):
-        how = "flatten the grid and transpose it, x.flatten(2).mT"
+    how = ORDER
+    if (n, k) == (h * w, c) or len(image) < 3:
+        how = "A view or reshape moves no element: transpose first."
     return (
         f"token {i} of {n} is no patch: it has {count} {pixels}, from rows "
         f"{top} to {top + high - 1} and columns {left} to {left + wide - 1}. "
-        f"{NO_VIEW}{how}."
+        f"{how}"
     )
 
 
@@ -272,8 +294,14 @@ def image_fault(flow: PixelFlow, i: int, x: Pixels) -> Fault | None:
     """Say where a convolution, or a resizing, takes for neighbours what is
     none."""
     name, reads = flow.data.names[i], flow.data.steps[i].reads
-    kernel = reads[1].shape[2:] if name.startswith("conv") else ()
-    sees = name == "interpolate" or min(kernel, default=1) > 1
+    if name.startswith("conv"):
+        least = min(reads[1].shape[2:])
+    elif name == "interpolate":
+        least = 2
+    else:
+        return None
+    cells = x.cells()
+    sees = least > 1 or bool((cells != cells[:, :1]).any())
     if flow.given[0].ndim < 4 or not sees or not fits(x, x.size[1:]):
         return None
     if arrangement(x) == "scrambled":
@@ -305,20 +333,30 @@ def next_grid(x: Pixels, shape: Size) -> Pixels | None:
 
 def arrangement(x: Pixels) -> str:
     """Tell how the cells of a grid stand in an image (B, ..., a, b): "in
-    order"; "turned", with rows for columns; "shifted", in all rows alike;
-    "scrambled"; "partial", where some are missing; or "", where that cannot
-    be told."""
-    (_, h, w), cells = x.size, x.cells()
-    if min(h, w, *cells.shape[-2:]) < 2 or x.numbers.min() < 1:
+    order"; "turned", with rows for columns; "shifted", each channel by itself;
+    "scrambled"; or "partial", where some are missing, and others may not be
+    in order."""
+    (_, h, w), cells, none = x.size, x.cells(), x.numbers == 0
+    if min(h, w, *cells.shape[-2:]) < 2 or none.all():
         return ""
-    for name, order in ("in order", cells), ("turned", cells.mT):
-        if (order == in_order(order.shape, h, w)).all():
+    pairs = {"in order": (cells, none), "turned": (cells.mT, none.mT)}
+    for name, (at, no) in pairs.items():
+        if (no | (at == in_order(at.shape, h, w))).all():
             return name
-    at = cells // w, cells % w
-    if any(is_shifted(*x, max(h, w)) for x in (at, at[::-1])):
+    rows, columns = cells // w, cells % w
+    if is_shifted(rows, columns, h, w) or is_shifted(columns, rows, h, w):
         return "shifted"
-    counts = cells[0].flatten().long().bincount(minlength=h * w)
-    return "partial" if counts.min() < counts.max() else "scrambled"
+    return "scrambled" if x.once or is_late(x) else "partial"
+
+
+def is_late(x: Pixels) -> bool:
+    """Whether tokens stand in an image one after the other, but start late:
+    another one, such as a class token, is before them."""
+    channels = x.cells().where(x.numbers > 0, -1)[0].flatten(0, -3).flatten(1)
+    start = int((channels[0] < 0).sum())
+    steps = channels[:, start:].diff()
+    alike = (channels == channels[:1]).all()
+    return start > 0 and steps.numel() > 0 and bool(alike & (steps == 1).all())
 
 
 def in_order(shape: Size, h: int, w: int) -> Tensor:
@@ -328,30 +366,28 @@ def in_order(shape: Size, h: int, w: int) -> Tensor:
     return rows[:, None] * w + columns
 
 
-def is_shifted(y: Tensor, z: Tensor, most: int) -> bool:
-    """Whether rows and columns are whole, in few pieces."""
-    rows, columns = (x.flatten(0, -3)[0] for x in (y, z))
-    rows, columns = rows[:, :1], columns[:1]
-    pieces = rows.diff(dim=0).count_nonzero(), columns.diff().count_nonzero()
-    whole = (y == rows).all() and (z == columns).all()
-    return bool(whole and max(pieces) <= most)
+def is_shifted(y: Tensor, z: Tensor, h: int, w: int) -> bool:
+    """Whether each channel has whole rows and whole columns, in few pieces:
+    it may be rolled, or turned round."""
+    whole = (y == y[..., :1]).all() and (z == z[..., :1, :]).all()
+    steps = y[..., 0].diff(), z[..., 0, :].diff()
+    pieces = torch.cat([x.ne(0).sum(-1).flatten() for x in steps])
+    few = min(h, w) <= pieces.min() + 1 and pieces.max() <= max(h, w)
+    return bool(whole and few)
 
 
 def cell_text(x: Pixels) -> str:
     """Say which cell of a grid is where another should be, and what to do."""
     (_, h, w), cells = x.size, x.cells()
     right = in_order(cells.shape, h, w).expand_as(cells)
-    place = tuple((cells != right).nonzero()[0].tolist())
+    wrong = (cells != right) & (x.numbers > 0)
+    place = tuple(wrong.nonzero()[0].tolist())
     (row, column), (r, c) = (divmod(int(x[place]), w) for x in (cells, right))
-    how = "transpose tokens to (B, C, N), and split these to (B, C, h, w)"
-    if cells.shape[-2:] != (h, w):
-        how = GLUE
-    if arrangement(x) == "turned":
-        how = "are h and w, rows and columns, exchanged at one end?"
+    how = "Are h and w, rows and columns, exchanged at one end?"
     return (
         f"row {place[-2]}, column {place[-1]} of the image comes from row "
         f"{row}, column {column} of a grid {h} × {w}, and not from row {r}, "
-        f"column {c}. {NO_VIEW}{how}."
+        f"column {c}. {how if arrangement(x) == 'turned' else ORDER}"
     )
 
 
@@ -362,14 +398,16 @@ def output_fault(subject: Subject, flow: PixelFlow) -> Fault | None:
     pairs = zip(tensors(run.result), run.gives)
     found = [flow.at.get(mark.number) for x, mark in pairs if x is output]
     x = next(filter(None, found), None)
+    if x and x.numbers.ndim == 3:
+        x = x._replace(numbers=x.numbers[:, None])
     if not x or x.numbers.ndim != 4 or len(image) != 3:
         return None
     cells, (_, c, a, b) = x.cells(), x.numbers.shape
-    is_rows = (cells == cells[:, :1, :, :1]).all()  # of heads
+    flat = any((y == y[:, :1, :, :1]).all() for y in (cells, cells.mT))
+    if flat and (output.ndim == 3 or c not in (1, image[0])):
+        return None  # tokens, or heads
     last = x._replace(numbers=x.numbers.movedim(-1, 1))
-    if (is_rows and 1 < c != image[0]) or is_by_token(x):
-        return None
-    if arrangement(last) == "in order":
+    if is_by_token(x) or arrangement(last) == "in order":
         return None
     wrong = {
         "scrambled": fits(x, image[1:]),
@@ -408,5 +446,4 @@ def is_sum(table: Tensor) -> bool:
     rows, columns = table.mean(1, True), table.mean(0, True)
     rest = (table - rows - columns + rows.mean(0)).abs().max()
     varies = min(x.std((0, 1)).max() for x in (rows, columns))
-    least = 1e-5 * table.abs().max()
-    return bool(rest <= least) and bool(least < varies)
+    return bool(rest <= 1e-5 * table.abs().max() < varies)

@@ -1,4 +1,5 @@
-"""Provenance: where splitting and joining heads takes each element."""
+"""Provenance: where splitting and joining heads, and cutting images into
+patches, takes each element."""
 
 from typing import NamedTuple
 
@@ -23,18 +24,21 @@ from shapewatch.tracing.questions.flow import MOVES, Flow
 @check
 def provenance(subject: Subject) -> Verdict:
     """Check that splitting and joining heads keeps every element at its
-    position: each is traced by its value to where it came from.
+    position, and patches their pixels: each is traced to where it came from.
 
     A head's query is the same channels of one position, and a joined row is
     all heads of one position: a view in the place of a transpose gives the
-    same shapes, and mixes both.
+    same shapes, and mixes both. So it does with the patches of an image.
 
     - Changes: all vectors, by noise, so that no two elements are alike.
     - Looks at: queries, keys and values beside the tensors that they were
-      split from, and at joined heads beside the heads.
-    - Says: which split or join mixes positions or channels, and which weights
-      are viewed as their transpose. Unusual: heads are added up, or queries,
-      keys and values are the same vectors.
+      split from, joined heads beside the heads, and the pixels of images in
+      tokens, at convolutions, and in an image at the end.
+    - Says: which split or join mixes positions or channels, which weights
+      are viewed as their transpose, which patches are strips, which pixels
+      come out elsewhere, and whether a grid and its positions are h × w both.
+      Unusual: heads are added up; queries, keys and values are the same
+      vectors; or a patch has every nth pixel.
     """
     origins, (flow, _) = [], recorded_run(subject)
     if fault := patch_fault(subject):
