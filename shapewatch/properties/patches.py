@@ -216,23 +216,24 @@ def row_fault(flow: PixelFlow, x: Pixels) -> Fault | None:
         if shifted.all():  # each channel by itself
             return None
         return row_text(flow, rows, count > 1), BROKEN
-    if x.tokens:
-        return None
-    full, gaps, strip = (
-        (numbers > 0).sum(-1),
-        count < high * wide,
-        high != wide,
-    )
-    wrong = gaps | (full % count != 0)
+    gaps = count < high * wide
+    wrong = gaps | ((numbers > 0).sum(-1) % count != 0)
+    level = BROKEN
     if not wrong.any():
         level = strip_level(flow, rows) if x.numbers.ndim < 4 else ""
-        return (row_text(flow, rows, strip), level) if level else None
-    steps = [step_size(Pixels(row, x.size)) for row in rows.numbers]
-    every_nth = gaps.all() and all(steps)
-    if every_nth and flow.given[0].ndim < 4:  # phases of a series
+    elif gaps.all():
+        level = lattice_level(flow, rows)
+    if x.tokens or not level:
         return None
-    says = row_text(flow, rows, wrong | strip)
-    return says, UNUSUAL if every_nth and min(steps) > 1 else BROKEN
+    return row_text(flow, rows, wrong | (high != wide)), level
+
+
+def lattice_level(flow: PixelFlow, rows: Pixels) -> str:
+    """How bad it is that rows have gaps: those of a series may be phases."""
+    steps = [step_size(Pixels(row, rows.size)) for row in rows.numbers]
+    if all(steps) and flow.given[0].ndim < 4:
+        return ""
+    return UNUSUAL if min(steps) > 1 else BROKEN
 
 
 def step_size(row: Pixels) -> int:
