@@ -91,6 +91,10 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
     b, s = first(wrong)
     ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
     if hint := like_padding(ids[:, : wrong.shape[1]], wrong):
+        if reads_images(subject):
+            raise NotJudgedError(
+                f"An image may replace it: position {s} {hint}"
+            )
         return False, f"Sequence {b}: position {s} {hint}", moves, UNUSUAL
     some = bool((moves[s + back, : s + back] > 0).any())
     whom = f"position {s}" if some else "any position before it"
@@ -100,6 +104,14 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
         return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
     says += ". Look at the mask, and whether attention runs over positions."
     return False, says, moves
+
+
+def reads_images(subject: Subject) -> bool:
+    """Whether it is given images, or what is as wide, beside sequences."""
+    return any(
+        isinstance(x, Tensor) and x.ndim > 3 and x.is_floating_point()
+        for x in subject.given
+    )
 
 
 def mixes(subject: Subject) -> bool:
