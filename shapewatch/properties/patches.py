@@ -1,112 +1,117 @@
-"""Patches: the pixels of images are followed by their numbers from call to
-call, into the rows of tokens and back, and must stay neighbours."""
+"""Patches: the pixels of images are followed from call to call, into the rows
+of tokens and back, by the numbers of their cells."""
 
 from contextlib import suppress
-from itertools import chain
-from math import isqrt, prod
-from typing import Any, NamedTuple
+from math import isqrt
+from typing import NamedTuple
 
 import torch
-from torch import Size, Tensor
+from torch import Tensor
 
 from shapewatch.properties.attention_parts import trace_run
-from shapewatch.properties.finding import BROKEN, UNUSUAL
 from shapewatch.properties.outputs import select_output
 from shapewatch.properties.subject import Subject
 from shapewatch.tracing.questions.flow import (
     JOINS,
     MOVES,
-    SCALES,
-    SUMS,
+    PRODUCTS,
     Data,
     call_again,
 )
 from shapewatch.tracing.record.tensors import tensors
 
-# A roll is left out: what shifts some channels makes no patches.
+# A roll is taken for no move: what shifts some channels makes no patches.
 CARRIES = (MOVES | JOINS) - {"roll"} | {"gather", "take_along_dim"}
 CARRIES |= {"unfold", "fold", "pixel_shuffle", "pixel_unshuffle"}
-BY_ROW = {"linear", "matmul", "mm", "bmm", "einsum"}
 ORDER = (
     "A view or reshape moves no element. Cut an image into (B, C, h, P, w, P),"
     " permute to (B, h, w, P, P, C), and only then merge; and the other way "
     "round for an image of rows."
 )
-Fault = tuple[str, str]  # what is wrong, and how bad that is
 
 
 class Pixels(NamedTuple):
-    """Where in a grid (C, h, w) each element of a tensor comes from: its
-    number there, from 1, or 0 for none. In one of `tokens`, a row each."""
+    """Which cell of a grid (h, w) each element of a tensor comes from: its
+    number in the grid, from 1, or 0 for none; and whether cells are pixels of
+    an input."""
 
-    numbers: Tensor
-    size: tuple[int, ...]
-    tokens: bool = False
+    cells: Tensor
+    size: tuple[int, int]
+    given: bool = False
+
+    def has(self, cells: Tensor) -> bool:
+        """Whether each channel of an image, of whatever size, has such cells
+        in the place of those of the grid."""
+        some = self.cells > 0
+        places = numbered(self.cells.shape, self.size).long() - 1
+        right = cells.flatten()[places] == self.cells
+        return bool(some.any() and (right | ~some).all())
 
     @property
-    def once(self) -> bool:
-        """Whether a first sentence has each element once, and no others."""
-        numbers = self.numbers[0].flatten().sort().values
-        count = prod(self.size)
-        every = torch.arange(1, count + 1).to(numbers)
-        return numbers[-count:].equal(every) and not numbers[:-count].any()
+    def in_order(self) -> bool:
+        """Whether each channel of an image is the grid."""
+        return self.has(numbered(self.size, self.size))
 
     @property
-    def alike(self) -> bool:
-        """Whether each row of a tensor comes from one place."""
-        cells = self.cells().where(self.numbers > 0, -1)
-        return bool((cells == cells[..., :1]).all())
+    def exchanged(self) -> bool:
+        """Whether an image has columns for the rows of the grid: they were
+        exchanged before it was cut, or after."""
+        h, w = self.size
+        cells = numbered(self.size, self.size)
+        one_way, other_way = cells.mT, cells.reshape(w, h).mT
+        return not self.in_order and (self.has(one_way) or self.has(other_way))
 
-    def cells(self) -> Tensor:
-        """Number the places in the grid from 0, whatever the channel."""
-        return (self.numbers - 1) % (self.size[1] * self.size[2])
-
-    def boxes(self) -> tuple[Tensor, ...]:
-        """Of each row of a tensor, give the first row and column of the grid,
-        how many there are from first to last, and how many cells it has."""
-        cells, some = self.cells(), self.numbers > 0
-        ends = []
-        for at in cells // self.size[2], cells % self.size[2]:
-            least = at.where(some, torch.inf).amin(-1)
-            ends.append((least, at.where(some, -1).amax(-1) - least + 1))
-        (top, high), (left, wide) = ends
-        new = cells.where(some, -1).sort(-1).values.diff(dim=-1) != 0
-        return top, left, high, wide, new.sum(-1) + some.all(-1)
+    @property
+    def torn(self) -> bool:
+        """Whether an image has the cells one after the other, as tokens are,
+        and not where they are in the grid."""
+        (h, w), cells = self.size, self.cells
+        tokens = (cells == cells[:, :1, :, :1]).all()  # a row for each
+        tokens |= cells.shape[1] == h * w  # or a channel
+        if tokens or min(h, w) < 2 or not cells.all() or self.in_order:
+            return False
+        return bool((cells.flatten(2).diff() >= 0).all())
 
 
-def patch_fault(subject: Subject) -> Fault | None:
-    """Say which pixels make no patch, or come out elsewhere; or None."""
-    given = [x for x in tensors([*subject.given]) if is_grid(x)]
-    if not given:
-        return None
+def patch_fault(subject: Subject) -> str:
+    """Say which pixels make no patch, or come out elsewhere; or ""."""
+    images = [x for x in tensors([*subject.given]) if is_image(x)]
+    if not images:
+        return ""
     data = Data(trace_run(subject, subject.given, keep=True)._calls)
-    flow = PixelFlow(data, given, subject.model)
+    flow = PixelFlow(data, images)
     for i, step in enumerate(data.steps):
-        if fault := flow.follow(i):
-            says, level = fault
-            return f"In {step.visit.path or 'the model'}, {says}", level
+        if says := flow.follow(i):
+            return f"In {step.visit.path or 'the model'}, {says}"
     return output_fault(subject, flow)
 
 
-def is_grid(x: Tensor) -> bool:
-    """Whether an input is images (B, C, H, W), several of them, or vectors
-    (B, T, C): channels do not come last, as far as sizes tell."""
-    last = x.ndim > 3 and x.shape[-1] <= 4 < x.shape[1]
-    return x.is_floating_point() and x.ndim in (3, 4, 5) and not last
+def is_image(x: Tensor) -> bool:
+    """Whether an input is images (B, C, H, W), or several of them: channels
+    do not come last, as far as sizes tell."""
+    last = x.shape[-1:] <= (4,) and x.shape[1:2] > (4,)
+    return x.is_floating_point() and x.ndim in (4, 5) and not last
 
 
-def grid(shape: Size) -> Pixels:
-    """Number the elements of a grid (B, ..., h, w)."""
-    numbers = 1 + torch.arange(shape[1:].numel(), dtype=torch.float64)
-    size = shape[1:-2].numel(), *shape[-2:]
-    return Pixels(numbers.view(shape[1:]).expand(shape), size)
+def numbered(shape: tuple[int, ...], size: tuple[int, int]) -> Tensor:
+    """Give the cells of a grid (h, w) in an image (..., a, b): (a, b)."""
+    (*_, a, b), (h, w) = shape, size
+    rows, columns = torch.arange(a) * h // a, torch.arange(b) * w // b
+    return 1.0 + rows.double()[:, None] * w + columns
+
+
+def grid(shape: tuple[int, ...], given: bool = False) -> Pixels:
+    """Number the cells of a grid (..., h, w)."""
+    *_, h, w = shape
+    cells = numbered(shape, (h, w)).expand(shape).contiguous()
+    return Pixels(cells, (h, w), given)
 
 
 class PixelFlow:
     """The pixels in each tensor of a run, by its mark's number."""
 
-    def __init__(self, data: Data, given: list[Tensor], model: Any):
-        self.data, self.given, self.model = data, given, model
+    def __init__(self, data: Data, images: list[Tensor]):
+        self.data, self.images = data, images
         self.at: dict[int, Pixels | None] = {}
 
     def reads(self, i: int) -> list[Pixels | None]:
@@ -115,336 +120,150 @@ class PixelFlow:
         for n, mark in enumerate(marks):
             if self.data.sources[i][n] is None and mark.number not in self.at:
                 at = self.data.received(i, n).data_ptr()
-                known = [x.shape for x in self.given if x.data_ptr() == at]
-                found = grid(mark.shape) if mark.shape in known else None
+                known = [x.shape for x in self.images if x.data_ptr() == at]
+                found = grid(mark.shape, True) if mark.shape in known else None
                 self.at[mark.number] = found
         return [self.at.get(mark.number) for mark in marks]
 
-    def follow(self, i: int) -> Fault | None:
+    def follow(self, i: int) -> str:
         """Follow pixels through a step, and say what is wrong there."""
         reads, marks = self.reads(i), self.data.steps[i].makes
-        fault, made = None, list[Pixels | None]()
+        says, made = "", list[Pixels | None]()
         if any(reads):
-            fault, made = through(self, i, reads, marks[0].shape)
+            says, made = through(self, i, reads)
         self.at |= dict.fromkeys(mark.number for mark in marks)
         self.at |= {mark.number: x for mark, x in zip(marks, made)}
-        return fault
+        return says
 
 
 def through(
-    flow: PixelFlow, i: int, reads: list[Pixels | None], shape: Size
-) -> tuple[Fault | None, list[Pixels | None]]:
+    flow: PixelFlow, i: int, reads: list[Pixels | None]
+) -> tuple[str, list[Pixels | None]]:
     """Say what is wrong in what a step reads, and give what it makes."""
-    name, x = flow.data.names[i], next(filter(None, reads))
-    same = [x for x in reads if x and x.numbers.shape == shape]
+    name, step, x = flow.data.names[i], flow.data.steps[i], reads[0]
+    shape = step.makes[0].shape
     if name in CARRIES or (name == "einsum" and len(reads) == 1):
-        return None, carried(flow.data, i, reads)
-    if name in BY_ROW:
-        if x is not reads[0] or x.numbers.shape[:-1] != shape[:-1]:
-            return None, []
-        alone = not any(reads[1:])
-        return row_fault(flow, x), [by_row(x, shape) if alone else None]
-    resizes = name.startswith("conv") or not same
-    if resizes and x is reads[0] and x.numbers.ndim == len(shape) > 3:
-        kept = same[0] if same else None
-        return image_fault(flow, i, x), [next_grid(x, shape) or kept]
-    if same:
-        return position_fault(flow, i, same[0]), [same[0]]
-    return None, []
+        return "", carried(flow.data, i, reads)
+    if name in PRODUCTS | {"linear"}:
+        if not x or any(reads[1:]) or x.cells.shape[:-1] != shape[:-1]:
+            return "", []
+        return row_fault(x, len(flow.images[0])), [by_row(x, shape)]
+    same = [x for x in reads if x and x.cells.shape == shape]
+    convolves = name.startswith("conv")
+    if x and x.cells.ndim == len(shape) == 4 and (convolves or not same):
+        near = convolves and max(step.reads[1].shape[2:]) > 1
+        torn = near and x.cells.shape[2:] == x.size and x.torn
+        says = image_text(x) if torn else ""
+        return says, [grid(shape) if x.in_order else None]
+    alike = all(x.cells.equal(same[0].cells) for x in same)
+    return "", [*same[:1]] if alike else []
 
 
 def carried(
     data: Data, i: int, reads: list[Pixels | None]
 ) -> list[Pixels | None]:
-    """Move pixels as a step moves what it reads; whole grids that are put
-    together become one, with the channels of all."""
-    known = [x for x in reads if x]
-    (c, *sides), *others = (x.size for x in known)
-    apart = len(known) > 1 and all(x.once for x in known)
-    if any([*size[1:]] != sides for size in others):
+    """Move pixels as a step moves what it reads."""
+    given, known = [], [x for x in reads if x]
+    if len({x.size for x in known}) > 1:
         return []
-    if not apart and any(size[0] != c for size in others):
-        return []
-    given, before = [], 0
     for n, (x, mark) in enumerate(zip(reads, data.steps[i].reads)):
         if x:
-            given.append((x.numbers + before).where(x.numbers > 0, 0))
-            before += apart * prod(x.size)
+            given.append(x.cells)
         elif mark.dtype.is_floating_point:
             given.append(torch.zeros(mark.shape, dtype=torch.float64))
         else:
             given.append(data.received(i, n))
-    size = before // prod(sides) if apart else c, *sides
-    tokens = any(x.tokens for x in known)
     with suppress(Exception):
         made = call_again(data, i, given)
-        return [Pixels(x, size, tokens) for x in made]
+        return [known[0]._replace(cells=x) if x.any() else None for x in made]
     return []
 
 
-def by_row(x: Pixels, shape: Size) -> Pixels | None:
+def by_row(x: Pixels, shape: tuple[int, ...]) -> Pixels | None:
     """Number the rows of a tensor (..., T, C) by their patches, if these are
     of one size and side by side."""
-    (_, h, w), some = x.size, (x.numbers > 0).any(-1)
-    if not some.any():
+    (h, w), some = x.size, x.cells > 0
+    ends = []
+    for at in (x.cells - 1) // w, (x.cells - 1) % w:
+        first = at.where(some, torch.inf).amin(-1)
+        ends.append((first, at.where(some, -1).amax(-1)))
+    none = ~some.any(-1)  # of another input, such as a class token
+    (top, bottom), (left, right) = ends
+    high, wide = (int((b - a).max()) + 1 for a, b in ends)
+    if h % high or w % wide:
         return None
-    top, left, high, wide, count = x.boxes()
-    r, s = (int(ends.flatten()[some.int().argmax()]) for ends in (high, wide))
-    tiles = (high == r) & (wide == s) & (count == r * s)
-    tiles &= (top % r == 0) & (left % s == 0)
-    if h % r or w % s or not tiles[some].all():
+    size = h // high, w // wide
+    if size == (1, 1):
         return None
-    size = shape[-1], h // r, w // s
-    first = top // r * size[2] + left // s + 1
-    channels = torch.arange(size[0]) * (size[1] * size[2])
-    numbers = first[..., None] + channels
-    return Pixels(numbers.where(some[..., None], 0), size, True)
+    cells = 1 + top // high * size[1] + left // wide
+    last = 1 + bottom // high * size[1] + right // wide
+    if not (none | (cells == last)).all():
+        return None
+    cells = cells.where(~none, 0)[..., None].expand(shape)
+    return Pixels(cells.contiguous(), size)
 
 
-def row_fault(flow: PixelFlow, x: Pixels) -> Fault | None:
-    """Say which row of a tensor is no patch of the grid that it was moved
-    from, each element once."""
-    (c, h, w), numbers = x.size, x.numbers.flatten(0, -2)
-    full = (numbers > 0).sum(-1)
-    numbers = numbers[(full > 0) & (full.cumsum(0) <= c * h * w)]
-    rows = Pixels(numbers, x.size)
-    if x.alike or not rows._replace(numbers=numbers[None]).once:
-        return None
-    _, _, high, wide, count = rows.boxes()
-    if len(count) == h * w != c and (count > 1).any():
-        shifted = rows.cells().sort(0).values == torch.arange(h * w)[:, None]
-        if shifted.all():  # each channel by itself
-            return None
-        return row_text(flow, rows, count > 1), BROKEN
-    gaps = count < high * wide
-    wrong = gaps | ((numbers > 0).sum(-1) % count != 0)
-    level = BROKEN
-    if not wrong.any():
-        level = strip_level(flow, rows) if x.numbers.ndim < 4 else ""
-    elif gaps.all():
-        level = lattice_level(flow, rows)
-    if x.tokens or not level:
-        return None
-    return row_text(flow, rows, wrong | (high != wide)), level
-
-
-def lattice_level(flow: PixelFlow, rows: Pixels) -> str:
-    """How bad it is that rows have gaps: those of a series may be phases."""
-    steps = [step_size(Pixels(row, rows.size)) for row in rows.numbers]
-    if all(steps) and flow.given[0].ndim < 4:
+def row_fault(x: Pixels, batch: int) -> str:
+    """Say that tokens (..., T, C), each as many elements as a square patch,
+    are an image read on and on, channel by channel or line by line; unless a
+    token is a piece of a line, whole lines, or whole channels."""
+    (h, w), k, cells = x.size, x.cells.shape[-1], x.cells[x.cells > 0]
+    c = len(cells) // (batch * h * w)
+    p = isqrt(k // c) if c else 0
+    if x.cells.ndim > 3 or p * p * c != k or h % p or w % p:
         return ""
-    return UNUSUAL if min(steps) > 1 else BROKEN
-
-
-def step_size(row: Pixels) -> int:
-    """How far apart the pixels of a row are, at least, if they are so in both
-    directions, all alike; or 0."""
-    cells, width = row.cells().unique(), row.size[2]
-    axes = [x.unique() for x in (cells // width, cells % width)]
-    steps = [x.diff().unique().tolist() or [width] for x in axes]
-    if len(cells) < len(axes[0]) * len(axes[1]) or max(map(len, steps)) > 1:
-        return 0
-    return int(min(steps)[0])
-
-
-def strip_level(flow: PixelFlow, rows: Pixels) -> str:
-    """How bad it is that patches are strips, as many pixels as squares would
-    have; or "". An image that was cut into squares has sides of that length;
-    and some models name it."""
-    (c, h, w), k, image = rows.size, rows.numbers.shape[-1], flow.given[0]
-    _, _, high, wide, count = (int(x[0]) for x in rows.boxes())
-    p = isqrt(k // c)
-    square = p > 1 and p * p * c == k and h % p == w % p == 0
-    if not square or image.shape[1:] != rows.size or high == wide:
+    cells, every = cells[: c * h * w], torch.arange(1, h * w + 1)
+    planes = c > 1 and (cells.view(c, -1) == every).all()
+    by_line = (cells.view(h, c, w) == every.view(h, 1, w)).all()
+    last = (cells.view(-1, c) == every[:, None]).all()
+    if not planes and not (x.given and (by_line or last)):
         return ""
-    shapes = (x.numbers.shape for x in flow.at.values() if x)
-    cuts = [{high, wide} <= {*x} for x in shapes if len(x) > 5]
-    line = (high, wide) in ((1, w), (h, 1))
-    one_colour = k < c * count and not line
-    if one_colour or not all(cuts) or calls_patch(flow.model, p):
-        return BROKEN
-    return "" if line or cuts else UNUSUAL
+    piece = k if planes else p * p
+    colour = planes and (c == 3 or not x.given)  # lines of one are no patch
+    lines = piece % w == 0 == h * w % piece and not colour
+    channels = piece == h * w or (p > 1 and piece % (h * w) == 0)
+    right = w % piece == 0 or lines or channels
+    return "" if right else row_text(x, cells, k)
 
 
-def calls_patch(model: Any, p: int) -> bool:
-    """Whether a model calls p the size of a patch."""
-    parts: Any = getattr(model, "modules", list)()
-    named = chain.from_iterable(vars(part).items() for part in parts)
-    sizes = [x for name, x in named if "patch" in name or name == "p"]
-    plain = [x for x in sizes if isinstance(x, int | tuple | list)]
-    return any(x in plain for x in (p, (p, p), [p, p]))
-
-
-def row_text(flow: PixelFlow, rows: Pixels, wrong: Tensor) -> str:
-    """Say which pixels a wrong row has, and what to do."""
-    (c, h, w), (n, k) = rows.size, rows.numbers.shape
-    i, image = int(wrong.int().argmax()), flow.given[0].shape[1:]
-    top, left, high, wide, count = (int(x[i]) for x in rows.boxes())
-    pixels = "pixels" if image == rows.size else f"of {h} × {w} positions"
-    how = ORDER
-    if (n, k) == (h * w, c) or len(image) < 3:
-        how = "A view or reshape moves no element: transpose first."
+def row_text(x: Pixels, cells: Tensor, k: int) -> str:
+    """Say which pixels the first row has, and what to do."""
+    (h, w), token = x.size, (cells[:k] - 1).unique().long()
+    rows, columns = token // w, token % w
+    pixels, how = f"of {h} × {w} positions", "Transpose first: (B, T, C)."
+    if x.given:
+        pixels, how = "pixels", ORDER
     return (
-        f"token {i} of {n} is no patch: it has {count} {pixels}, from rows "
-        f"{top} to {top + high - 1} and columns {left} to {left + wide - 1}. "
-        f"{how}"
+        f"token 0 of {len(cells) // k} is no patch: it has {len(token)} "
+        f"{pixels}, from rows {rows.min()} to {rows.max()} and columns "
+        f"{columns.min()} to {columns.max()}. {how}"
     )
 
 
-def image_fault(flow: PixelFlow, i: int, x: Pixels) -> Fault | None:
-    """Say where a convolution, or a resizing, takes for neighbours what is
-    none."""
-    name, reads = flow.data.names[i], flow.data.steps[i].reads
-    if name.startswith("conv"):
-        least = min(reads[1].shape[2:])
-    elif name == "interpolate":
-        least = 2
-    else:
-        return None
-    cells = x.cells()
-    sees = least > 1 or bool((cells != cells[:, :1]).any())
-    if flow.given[0].ndim < 4 or not sees or not fits(x, x.size[1:]):
-        return None
-    if arrangement(x) == "scrambled":
-        return cell_text(x), UNUSUAL if is_by_token(x) else BROKEN
-    return None
-
-
-def is_by_token(x: Pixels) -> bool:
-    """Whether each channel of an image is one token of a grid."""
-    cells, (_, h, w) = x.cells(), x.size
-    alike = (cells == cells[..., :1, :1]).all()
-    return bool(alike) and x.numbers.shape[1] == h * w
-
-
-def fits(x: Pixels, sides: tuple[int, ...]) -> bool:
-    """Whether an image has sides in such a ratio, whichever comes first."""
-    (*_, a, b), (m, n) = x.numbers.shape, sides
-    return a * n == b * m or a * m == b * n
-
-
-def next_grid(x: Pixels, shape: Size) -> Pixels | None:
-    """Number the grid that a step makes of another."""
-    how = arrangement(x)
-    if how == "turned":
-        turned = grid(Size((*shape[:-2], shape[-1], shape[-2])))
-        return turned._replace(numbers=turned.numbers.mT)
-    return grid(shape) if how == "in order" else None
-
-
-def arrangement(x: Pixels) -> str:
-    """Tell how the cells of a grid stand in an image (B, ..., a, b): "in
-    order"; "turned", with rows for columns; "shifted", each channel by itself;
-    "scrambled"; or "partial", where some are missing, and others may not be
-    in order."""
-    (_, h, w), cells, none = x.size, x.cells(), x.numbers == 0
-    if min(h, w, *cells.shape[-2:]) < 2 or none.all():
-        return ""
-    pairs = {"in order": (cells, none), "turned": (cells.mT, none.mT)}
-    for name, (at, no) in pairs.items():
-        if (no | (at == in_order(at.shape, h, w))).all():
-            return name
-    rows, columns = cells // w, cells % w
-    if is_shifted(rows, columns, h, w) or is_shifted(columns, rows, h, w):
-        return "shifted"
-    return "scrambled" if x.once or is_late(x) else "partial"
-
-
-def is_late(x: Pixels) -> bool:
-    """Whether tokens stand in an image one after the other, but start late:
-    another one, such as a class token, is before them."""
-    channels = x.cells().where(x.numbers > 0, -1)[0].flatten(0, -3).flatten(1)
-    start = int((channels[0] < 0).sum())
-    steps = channels[:, start:].diff()
-    alike = (channels == channels[:1]).all()
-    return start > 0 and steps.numel() > 0 and bool(alike & (steps == 1).all())
-
-
-def in_order(shape: Size, h: int, w: int) -> Tensor:
-    """Give the cells that stand in an image (..., a, b) in order: (a, b)."""
-    *_, a, b = shape
-    rows, columns = torch.arange(a) * h // a, torch.arange(b) * w // b
-    return rows[:, None] * w + columns
-
-
-def is_shifted(y: Tensor, z: Tensor, h: int, w: int) -> bool:
-    """Whether each channel has whole rows and whole columns, in few pieces:
-    it may be rolled, or turned round."""
-    whole = (y == y[..., :1]).all() and (z == z[..., :1, :]).all()
-    steps = y[..., 0].diff(), z[..., 0, :].diff()
-    pieces = torch.cat([x.ne(0).sum(-1).flatten() for x in steps])
-    few = min(h, w) <= pieces.min() + 1 and pieces.max() <= max(h, w)
-    return bool(whole and few)
-
-
-def cell_text(x: Pixels) -> str:
+def image_text(x: Pixels) -> str:
     """Say which cell of a grid is where another should be, and what to do."""
-    (_, h, w), cells = x.size, x.cells()
-    right = in_order(cells.shape, h, w).expand_as(cells)
-    wrong = (cells != right) & (x.numbers > 0)
-    place = tuple(wrong.nonzero()[0].tolist())
-    (row, column), (r, c) = (divmod(int(x[place]), w) for x in (cells, right))
+    (h, w), right = x.size, numbered(x.cells.shape, x.size)
+    wrong = (x.cells != right) & (x.cells > 0)
+    _, _, row, column = at = tuple(wrong.nonzero()[0].tolist())
+    r, c = divmod(int(x.cells[at]) - 1, w)
     how = "Are h and w, rows and columns, exchanged at one end?"
     return (
-        f"row {place[-2]}, column {place[-1]} of the image comes from row "
-        f"{row}, column {column} of a grid {h} × {w}, and not from row {r}, "
-        f"column {c}. {how if arrangement(x) == 'turned' else ORDER}"
+        f"row {row}, column {column} of the image comes from row {r}, column "
+        f"{c} of a grid {h} × {w}. {how if x.exchanged else ORDER}"
     )
 
 
-def output_fault(subject: Subject, flow: PixelFlow) -> Fault | None:
-    """Say which pixels of an image come out elsewhere."""
-    run, image = flow.data.calls.run, flow.given[0].shape[1:]
+def output_fault(subject: Subject, flow: PixelFlow) -> str:
+    """Say which pixels of an image (B, C, H, W) come out elsewhere."""
+    run = flow.data.calls.run
     output = select_output(subject.pick, run.result, subject.inputs[-1])
     pairs = zip(tensors(run.result), run.gives)
     found = [flow.at.get(mark.number) for x, mark in pairs if x is output]
     x = next(filter(None, found), None)
-    if x and x.numbers.ndim == 3:
-        x = x._replace(numbers=x.numbers[:, None])
-    if not x or x.numbers.ndim != 4 or len(image) != 3:
-        return None
-    cells, (_, c, a, b) = x.cells(), x.numbers.shape
-    flat = any((y == y[:, :1, :, :1]).all() for y in (cells, cells.mT))
-    if flat and (output.ndim == 3 or c not in (1, image[0])):
-        return None  # tokens, or heads
-    last = x._replace(numbers=x.numbers.movedim(-1, 1))
-    if is_by_token(x) or arrangement(last) == "in order":
-        return None
-    wrong = {
-        "scrambled": fits(x, image[1:]),
-        "turned": a * image[2] == b * image[1],
-        "partial": (a, b) == image[1:],
-    }
-    if wrong.get(arrangement(x)):
-        return f"At the end, {cell_text(x)}", BROKEN
-    return None
-
-
-def position_fault(flow: PixelFlow, i: int, x: Pixels) -> Fault | None:
-    """Say that tokens of a grid h × w get the positions of one w × h."""
-    (_, h, w), (*_, n, c) = x.size, x.numbers.shape
-    if flow.data.names[i] not in SUMS | SCALES or h == w or min(h, w) < 2:
-        return None
-    rows = x._replace(numbers=x.numbers.reshape(-1, n, c)[0])
-    cells = rows.cells()[:, 0].where(rows.numbers[:, 0] > 0, -1)
-    order = cells.argsort()[-h * w :]
-    if not rows.alike or cells[order].tolist() != [*range(h * w)]:
-        return None
-    for m, mark in enumerate(flow.data.steps[i].reads):
-        if not flow.at.get(mark.number) and mark.shape[-2:] == (n, c):
-            table = flow.data.read(i, m).reshape(-1, n, c)[0, order]
-            if is_sum(table.view(w, h, c)) and not is_sum(table.view(h, w, c)):
-                says = (
-                    f"tokens of a grid {h} × {w} get the positions of a grid "
-                    f"{w} × {h}: are rows and columns exchanged?"
-                )
-                return says, BROKEN
-    return None
-
-
-def is_sum(table: Tensor) -> bool:
-    """Whether a table (h, w, C) is one of rows and one of columns, added."""
-    rows, columns = table.mean(1, True), table.mean(0, True)
-    rest = (table - rows - columns + rows.mean(0)).abs().max()
-    varies = min(x.std((0, 1)).max() for x in (rows, columns))
-    return bool(rest <= 1e-5 * table.abs().max() < varies)
+    if not x or x.cells.ndim != 4 or x.in_order:
+        return ""
+    sides, last = x.cells.shape[2:], x.cells.movedim(-1, 1)
+    whole = sides in [image.shape[-2:] for image in flow.images]
+    torn = x.torn and not x._replace(cells=last).in_order
+    wrong = (whole and x.exchanged) or (torn and (whole or sides == x.size))
+    return f"At the end, {image_text(x)}" if wrong else ""

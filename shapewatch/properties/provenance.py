@@ -35,15 +35,12 @@ def provenance(subject: Subject) -> Verdict:
       split from, joined heads beside the heads, and the pixels of images in
       tokens, at convolutions, and in an image at the end.
     - Says: which split or join mixes positions or channels, which weights
-      are viewed as their transpose, which patches are strips, which pixels
-      come out elsewhere, and whether a grid and its positions are h × w both.
-      Unusual: heads are added up; queries, keys and values are the same
-      vectors; or a patch has every nth pixel.
+      are viewed as their transpose, which tokens are no patches, and which
+      pixels come out elsewhere. Unusual: heads are added up, or queries, keys
+      and values are the same vectors.
     """
     origins, (flow, _) = [], recorded_run(subject)
-    if fault := patch_fault(subject):
-        return False, fault[0], torch.zeros(1, 1), fault[1]
-    if says := transposed_weight(flow):
+    if says := patch_fault(subject) or transposed_weight(flow):
         return False, says, torch.zeros(1, 1)
     every = attentions(subject, *range(subject.last + 1))  # no rows alike
     if says := summed_heads(flow) or one_matrix(subject, every):
