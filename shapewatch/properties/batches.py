@@ -39,7 +39,8 @@ def batch_independence(subject: Subject) -> Verdict:
     if outputs.shape[:1] != subject.inputs[-1].shape[:1]:
         says = f"The output {(*outputs.shape,)} has no row for each input's."
         raise NotJudgedError(says)
-    if not outputs[unpadded_rows(subject, outputs)].isfinite().all():
+    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
+    if not judged.isfinite().all():
         raise NotJudgedError(NOT_FINITE)
     allowed = rounding_tolerance(subject)
     ways, reasons = list[Tensor](), list[str]()
@@ -86,16 +87,16 @@ def moves_alone(subject: Subject, numbers: set[int]) -> Tensor:
     """How far each row moves where it is alone, of these inputs: (B, T), but
     for padding. Alone, it may have outputs for its words only."""
     given, form = tree_flatten(subject.given)
-    batch, outputs = raw_output(subject), []
+    batch, outputs = flat_rows(raw_output(subject)), []
     real, words = unpadded_rows(subject, batch), subject.real[-1].shape
     for b in range(len(batch)):
         row = [x[[b]] if i in numbers else x for i, x in enumerate(given)]
         alone = tree_unflatten(row, form)
-        output = subject.call(subject.outputs_of, alone)
-        length = (*output.shape, 1)[1]
+        output = flat_rows(subject.call(subject.outputs_of, alone))
+        length = output.shape[1]
         same = output.shape == batch[[b], :length].shape
         if not same or (real[b, length:].any() and real.shape == words):
             raise FailedError(f"it gives {tuple(output.shape)}")
         outputs.append(torch.cat((output, batch[[b], length:]), 1))
-    far = flat_rows((torch.cat(outputs) - batch).abs()).amax(-1)
+    far = (torch.cat(outputs) - batch).abs().amax(-1)
     return (far / output_spread(subject)).nan_to_num(0.0) * real

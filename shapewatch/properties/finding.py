@@ -29,8 +29,9 @@ UNABLE = (
     "being vmapped",
 )
 FUTURE = "Outputs may depend on the future here: causal=False."
-BROKEN, UNUSUAL, AS_EXPECTED = "broken", "unusual", "expected"
-LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
+HOLDS, BROKEN = "holds", "broken"
+UNUSUAL, AS_EXPECTED = "unusual", "expected"
+LEVELS = {True: HOLDS, False: BROKEN, None: "not judged"}
 VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 

@@ -10,7 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.finding import (
+    BROKEN,
+    HOLDS,
+    UNUSUAL,
+    Verdict,
+    check,
+)
 from shapewatch.properties.gradients import parameter_gradients
 from shapewatch.properties.inputs import optional_inputs
 from shapewatch.properties.order import POSITION_NAMES
@@ -127,6 +133,7 @@ EXCEPTIONS = {
 }
 
 
+NO_USE = "They change no output: are they for something else?"
 STUCK = (
     "They never will: their own numbers keep it at 0, as in a product of two "
     "factors that are both 0. Let one of the two start with random numbers."
@@ -182,10 +189,11 @@ def unlearnt_word(subject: Subject) -> str:
     if any(getattr(x, "padding_idx", None) is not None for x in parts):
         with watch_modules(subject.model, note):
             subject.run()
-    for words, (path, table, ids) in product(subject.inputs, lookups):
+    pairs = zip(subject.inputs, subject.real)
+    for (words, real), (path, table, ids) in product(pairs, lookups):
         row = table.padding_idx
         alike = ids.shape == words.shape and (ids == words).float().mean()
-        if alike >= 0.5 and row != subject.ids[0] and (words == row).any():
+        if alike >= 0.5 and (words[real] == row).any():
             says = f"The row of word {row} in {path} never learns: "
             says += f"padding_idx={row}. If it is padding, give "
             return f"{says}pad={row}; if not, leave padding_idx out."
@@ -207,9 +215,9 @@ def live_parameters(subject: Subject) -> Verdict:
     - Looks at: gradients of a random sum of all outputs.
     - Says: which parameters get none, and how many tensors have one and are
       not registered as parameters. Those that get one as soon as others have
-      moved are right, as in LoRA. Unusual: an optional input would give them
-      one; one module has two names; all numbers of a matrix are the same; or
-      some parameters are frozen.
+      moved are right, as in LoRA, or with an optional input. Unusual: one
+      module has two names; all numbers of a matrix are the same; or some
+      parameters are frozen.
     """
     model = subject.model
     if not isinstance(model, nn.Module):
@@ -231,7 +239,8 @@ def live_parameters(subject: Subject) -> Verdict:
     if dead:
         says = f"{len(dead)} of {len(learns)} parameters get no gradient"
         name, why, level = why_dead(subject, dead)
-        return False, f"{says}, such as {name}. {why}", sizes, level
+        says += f", such as {name}. {why}"
+        return level == HOLDS, says, sizes, level
     alike = shared_module(model) or even_matrix(model)
     if says := unlearnt_word(subject) or alike:
         return False, says, sizes, UNUSUAL
@@ -262,14 +271,16 @@ def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
         of = subject.model.get_parameter
         named = [(bool(of(x).any()), of(x).ndim < 2, x) for x in stuck]
         return min(named)[-1], STUCK, BROKEN
-    first_name = dead[0]
-    why = "They change no output: are they for something else?"
+    first_name, reasons = dead[0], list[str]()
     for find, says in EXCEPTIONS.items():
         alive = find(subject)
-        why = says if alive.intersection(dead) else why
+        reasons += [says] * bool(alive.intersection(dead))
         dead = [name for name in dead if name not in alive]
-    if not dead or set_aside(subject, dead):
-        return first_name, why, UNUSUAL
+    if not dead:
+        told_more = reasons == [EXCEPTIONS[more_alive]]
+        return first_name, reasons[-1], HOLDS if told_more else UNUSUAL
+    if set_aside(subject, dead):
+        return first_name, [NO_USE, *reasons][-1], UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."

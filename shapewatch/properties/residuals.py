@@ -219,8 +219,10 @@ def in_norm(flow: Flow, run: BlockRun, i: int) -> bool:
 def joins(stream: Stream, run: BlockRun, i: int) -> bool:
     """Whether a step adds two results; or joins them in another way, such as
     a mean, where a matrix of the block made one. A product is a gate."""
-    made = [j for j in stream.flow.sources[i] if j is not None]
-    if len(made) < 2 or stream.flow.names[i] in SCALES:
+    flow = stream.flow
+    made = [j for j in flow.sources[i] if j is not None]
+    two = len(made) > 1 or run.reads_input(flow, i)
+    if not two or flow.names[i] in SCALES:
         return False
     return i in stream.terms or any(
         max(stream.direct[j] & stream.matrices, default=-1) >= run.start

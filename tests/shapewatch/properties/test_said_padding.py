@@ -5,14 +5,22 @@ import torch
 from torch import nn
 from torch.nn.functional import silu
 
-from shapewatch.properties import batch_independence, padding_invariance
+from shapewatch.properties import (
+    batch_independence,
+    causality,
+    identity,
+    order_sensitivity,
+    padding_invariance,
+    past,
+)
 from shapewatch.properties.masks import paddings_said
 from tests.helpers.strangers import GPT
 from tformer_lite import report
 
 FRAMES = torch.randn(2, 9, 10, generator=torch.Generator().manual_seed(0))
 FRAMES[1, 6:] = 0
-WORDS = torch.arange(9) < torch.tensor([[9], [6]])
+ENDS = torch.tensor([9, 6])
+WORDS = torch.arange(9) < ENDS[:, None]
 IDS = torch.randint(3, 40, (2, 9), generator=torch.Generator().manual_seed(1))
 NONE, MARKS = torch.zeros(2, 9), torch.rand(2, 9) < 0.5
 LEFT, TRIANGLE = WORDS.flip(1), torch.ones(9, 9).tril() > 0
@@ -166,16 +174,94 @@ def test_a_tokenizers_dictionary_is_taken_as_it_comes():
     assert finding.level == "broken"  # the mask is not read
 
 
+class Packed(nn.Module):
+    """Two texts in each row, of which a wrong one hears the first."""
+
+    def __init__(self, hears):
+        super().__init__()
+        torch.manual_seed(0)
+        self.hears, self.tokens = hears, nn.Embedding(40, 16)
+        self.places, self.qkv = nn.Embedding(9, 16), nn.Linear(16, 48)
+
+    def forward(self, ids, position_ids):
+        x = self.tokens(ids) + self.places(position_ids)
+        q, k, v = self.qkv(x).chunk(3, -1)
+        text = (position_ids == 0).cumsum(1)
+        apart = text[:, :, None] != text[:, None]
+        hidden = ~TRIANGLE if self.hears else ~TRIANGLE | apart
+        return ((q @ k.mT / 4).masked_fill(hidden, -1e9).softmax(-1)) @ v
+
+
+def test_documents_in_one_row_are_kept_apart():
+    places = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]] * 2)
+    right, wrong = (past(Packed(x), IDS, places) for x in (False, True))
+    assert right.says.endswith("the one before it, in its document.")
+    assert (
+        "position 4 depends on position 0, which is of another" in wrong.says
+    )
+    assert wrong.level == "unusual"
+
+
 def timed(x, timestep):
     shift = timestep[:, None] if x.shape[-1] == 3 else timestep[:, None, None]
     return x + shift
 
 
-def test_a_number_for_each_row_goes_with_its_row():
-    steps = torch.tensor([3.0, 50.0, 700.0])
-    assert batch_independence(timed, torch.randn(3, 9, 10), steps).holds
-    found = batch_independence(timed, torch.randn(3, 5, 3), steps)
-    assert found.holds is not True
+@pytest.mark.parametrize(
+    ("model", "given", "holds"),
+    [
+        (timed, (torch.randn(3, 9, 10), torch.arange(3.0)), True),
+        (timed, (torch.randn(3, 3, 3), torch.arange(3.0)), False),
+        (lambda x, lengths: x[:, : lengths.max()], (FRAMES, ENDS), True),
+        (lambda x: x - x.mean(), (torch.randn(2, 3, 4, 4),), False),
+        (lambda x: x.flatten(1).std(1), (torch.randn(2, 3, 4, 4),), True),
+    ],
+)
+def test_rows_are_alone_with_their_numbers_and_of_any_shape(
+    model, given, holds
+):
+    assert batch_independence(model, *given).holds is holds
+
+
+def test_lengths_are_cut_with_their_rows_and_a_triangle_is_no_padding():
+    for given, cut in ((ENDS, [6, 6]), (ENDS / 9, [1.0, 1.0])):
+        (said,) = paddings_said((FRAMES, given), ["x", "lens"], [0], None)
+        assert said.cut(given, 9, slice(0, 6)).tolist() == cut
+    square = torch.randn(9, 9, 4), TRIANGLE
+    assert not paddings_said(square, ["x", "m"], [0], None)
+
+
+def with_image(ids, image):
+    table = nn.Embedding.from_pretrained(torch.eye(40))
+    x = table(ids).where((ids != 1)[..., None], image.mean())
+    return x.cumsum(1)
+
+
+def test_words_that_an_image_replaces_are_no_padding():
+    ids = IDS.clone()
+    ids[:, 1:3] = 1
+    image = torch.ones(2, 3, 4, 4)
+    assert past(with_image, ids, image).holds is None
+    assert "any other word with the id 1" in past(with_image, ids, image).says
+
+
+def test_a_model_that_refuses_what_a_check_changes_is_not_judged():
+    def first_words(ids):
+        if not ids.equal(IDS):
+            raise ValueError("not these")
+        return with_image(ids, torch.ones(1))
+
+    finding = causality(first_words, IDS)
+    assert finding.holds is None
+    assert "does not run with what is changed here" in finding.says
+
+
+def test_vectors_may_have_positions_in_them_and_blocks_may_read_the_input():
+    layer = nn.TransformerDecoderLayer(10, 2, 20, 0.0, batch_first=True)
+    model = nn.TransformerDecoder(layer, 2)
+    given = FRAMES[:, :4], FRAMES
+    assert order_sensitivity(model, *given).level == "unusual"
+    assert identity(model, *given).holds
 
 
 @pytest.mark.parametrize("given", [torch.tensor([1, 2]), torch.randn(7)])
