@@ -84,6 +84,12 @@ def test_a_joined_row_is_all_heads_in_one_order(rows, right):
     assert (move and move.in_order) == right
 
 
+def test_windows_may_be_between_heads_and_positions():
+    mixed = HEADS.unflatten(2, (2, 3))
+    rows = mixed.permute(0, 2, 3, 1, 4).reshape(2, 6, 12)
+    assert joined_in_order(joined(mixed, rows)).in_order
+
+
 class HalfDeaf(MultiHeadAttention):
     """Keys from the source, and values from one's own stream."""
 
