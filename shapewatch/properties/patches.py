@@ -23,7 +23,7 @@ from shapewatch.tracing.record.tensors import tensors
 # A roll is taken for no move: what shifts some channels makes no patches.
 CARRIES = (MOVES | JOINS) - {"roll"} | {"gather", "take_along_dim"}
 CARRIES |= {"unfold", "fold", "pixel_shuffle", "pixel_unshuffle"}
-ORDER = (
+PATCH_ORDER = (
     "A view or reshape moves no element. Cut an image into (B, C, h, P, w, P),"
     " permute to (B, h, w, P, P, C), and only then merge; and the other way "
     "round for an image of rows."
@@ -232,7 +232,7 @@ def row_text(x: Pixels, cells: Tensor, k: int) -> str:
     rows, columns = token // w, token % w
     pixels, how = f"of {h} × {w} positions", "Transpose first: (B, T, C)."
     if x.given:
-        pixels, how = "pixels", ORDER
+        pixels, how = "pixels", PATCH_ORDER
     return (
         f"token 0 of {len(cells) // k} is no patch: it has {len(token)} "
         f"{pixels}, from rows {rows.min()} to {rows.max()} and columns "
@@ -249,7 +249,7 @@ def image_text(x: Pixels) -> str:
     how = "Are h and w, rows and columns, exchanged at one end?"
     return (
         f"row {row}, column {column} of the image comes from row {r}, column "
-        f"{c} of a grid {h} × {w}. {how if x.exchanged else ORDER}"
+        f"{c} of a grid {h} × {w}. {how if x.exchanged else PATCH_ORDER}"
     )
 
 

@@ -10,7 +10,6 @@ from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.questions import costs
 from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.finite import FirstNan, first_nan
-from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import name_of
@@ -133,10 +132,6 @@ class Trace(PrintedCalls):
         TypeError and ValueError for what cannot be shown.
         """
         return annotate(self._calls, thing, path, nth)
-
-    def check_axes(self) -> list[Scramble]:
-        """Find reshapes that keep every size and scramble the elements."""
-        return scrambles(self._calls)
 
     @gc_paused()
     def attention(self) -> list[Attention]:

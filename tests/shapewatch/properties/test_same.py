@@ -68,7 +68,6 @@ def test_the_first_difference_is_shown(mine, theirs, says):
         (DRAWN.mT, "; they agree after swapping the last two axes"),
         (LATER, "; theirs[i] is mine[i - 1], along axis 1"),
         (DRAWN.index_fill(1, torch.tensor([3]), 0), "only the last row"),
-        (DRAWN.triu(), "; they differ only below the diagonal"),
     ],
 )
 def test_it_is_said_how_theirs_follows_from_mine(theirs, says):
