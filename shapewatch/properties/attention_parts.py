@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from shapewatch.properties.closeness import are_close
 from shapewatch.properties.outputs import FailedError
-from shapewatch.properties.perturbation import are_close, with_noise_added
+from shapewatch.properties.perturbation import with_noise_added
 from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,

@@ -134,8 +134,6 @@ EXCEPTIONS = {
     more_alive: "They do where another input is given, which is optional.",
     partly_alive: "Only some positions are read, and these do without them.",
 }
-
-
 IDLE = "They change no output: are they for something else?"
 STUCK = (
     "They never will: their own numbers keep it at 0, as in a product of two "

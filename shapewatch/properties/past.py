@@ -90,7 +90,7 @@ def documents(subject: Subject) -> Tensor:
     b, t = ids.shape[:2]
     cut = torch.zeros(b, t - 1, dtype=torch.bool)
     for name, x in zip(subject.names, subject.given):
-        if not isinstance(x, Tensor) or x is ids or len(x) != b:
+        if not isinstance(x, Tensor) or x is ids or x.shape[:1] != (b,):
             continue
         if x.ndim > 2 and x.shape[-2:] == (t, t):
             hides = x < -1e3 if x.is_floating_point() else x == 0

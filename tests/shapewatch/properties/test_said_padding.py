@@ -43,6 +43,7 @@ SAID = {
     "noise_mask": (MARKS, None),
     "prefix_mask": (WORDS, None),
     "causal": (TRIANGLE[:2], None),
+    "scale": (torch.tensor(3), None),
 }
 
 

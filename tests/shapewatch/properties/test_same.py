@@ -67,7 +67,6 @@ def test_the_first_difference_is_shown(mine, theirs, says):
         (DRAWN - 0.25, "; theirs - mine = -0.25 everywhere"),
         (DRAWN.mT, "; they agree after swapping the last two axes"),
         (LATER, "; theirs[i] is mine[i - 1], along axis 1"),
-        (DRAWN.index_fill(1, torch.tensor([3]), 0), "only the last row"),
     ],
 )
 def test_it_is_said_how_theirs_follows_from_mine(theirs, says):
