@@ -124,6 +124,19 @@ def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
 Roles = list[tuple[bool, bool]]  # of queries, keys and values
 
 
+def joined_inputs(subject: Subject) -> list[int]:
+    """Number the inputs of which each position is one with that of the last,
+    as those that are added before the first attention; and the last."""
+    first, x = subject.inputs[0], subject.inputs[-1]
+    if subject.last != 1 or first.shape[:2] != x.shape[:2]:
+        return [subject.last]
+    t, joined = x.shape[1], []
+    for parts, sides in attention_roles(subject):
+        rows, keys = parts.weights.shape[-2:]  # twice T, if they stand in line
+        joined.append(t <= rows == keys < 2 * t and all(map(all, sides)))
+    return [0, 1] if joined and all(joined) else [1]
+
+
 def attention_roles(subject: Subject) -> list[tuple[AttentionParts, Roles]]:
     """Tell which sides each attention's queries, keys, values depend on."""
     runs = (all_attentions(subject, *which) for which in ((), (0,), (1,)))

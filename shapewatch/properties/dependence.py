@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from shapewatch.properties.attention_parts import (
     AttentionParts,
     attention_roles,
+    joined_inputs,
 )
 from shapewatch.properties.finding import (
     FUTURE,
@@ -89,6 +90,12 @@ def causality(subject: Subject) -> Verdict:
     return True, says + sampled_text(subject, subject.last), matrices[0]
 
 
+def reach_of_joined(subject: Subject) -> Tensor:
+    """How far positions move with each of the last input, and of inputs that
+    are joined to it: (B, T, T)."""
+    return sum(reach(subject, i) for i in joined_inputs(subject))
+
+
 def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from one on change: (B, T, T)."""
     every = range(1, subject.inputs[-1].shape[1])
@@ -166,7 +173,7 @@ def as_columns(subject: Subject, columns: dict[int, Tensor]) -> Tensor:
 
 CAUSAL_RUNS = (
     (
-        lambda subject: reach(subject, subject.last),
+        reach_of_joined,
         "Sequence {b}: position {t} moves when position {s}, a later one, "
         "does{place}. Look at the causal mask, and at what mixes positions.",
     ),

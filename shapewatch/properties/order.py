@@ -10,7 +10,9 @@ from torch import Tensor
 from shapewatch.properties.attention_parts import (
     AttentionParts,
     all_attentions,
+    joined_inputs,
 )
+from shapewatch.properties.closeness import are_close
 from shapewatch.properties.finding import (
     BROKEN,
     UNUSUAL,
@@ -31,7 +33,9 @@ from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import same_word, with_random_weights
 
 MOST_PAIRS = 32  # how many pairs are tried
-POSITION_NAMES = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.I)
+POSITION_NAMES = re.compile(
+    r"pos|rotary|rope|alibi|freq|wpe|place|\bpe\b", re.I
+)
 PositionPairs = list[tuple[int, int]]
 
 
@@ -66,10 +70,11 @@ def order_sensitivity(subject: Subject) -> Verdict:
                 "output moves. Look at the positions: are they added, and "
                 "does each have its own?"
             )
-            if subject.inputs[which].is_floating_point():
-                says += " They may be in the vectors already."
-                return False, says, moves, UNUSUAL
-            return False, says, moves
+            named = has_named_positions(subject.model)
+            if named or not subject.inputs[which].is_floating_point():
+                return False, says, moves
+            says += " They may be in the vectors already."
+            return False, says, moves, UNUSUAL
     if not judged:
         raise NotJudgedError("No positions are needed, or no words differ.")
     says = " and the ".join(judged)
@@ -83,10 +88,12 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
     for which, x in enumerate(subject.inputs):
         real = subject.real[which][0].nonzero()[:-1, 0].tolist()
         pairs = combinations(real, 2)
-        unlike = [(p, q) for p, q in pairs if not x[0, p].equal(x[0, q])]
+        unlike = [y for y in pairs if not are_close(*x[0, [*y]])]
         for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
-            inputs[which][:, [p, q]] = x[:, [q, p]]
+            joined = joined_inputs(subject)
+            for i in joined if which in joined else [which]:
+                inputs[i][:, [p, q]] = subject.inputs[i][:, [q, p]]
             start = (q + 1) * (which == subject.last)
             moves = distance(subject, subject.run(*inputs))[:1]
             if moves[:, start:].max() < rounding_tolerance(subject):
@@ -137,10 +144,17 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
         "places, the first attention layer gives the same, and only the "
         "causal mask shows later layers their order. "
     )
-    names = [*dict(model.named_modules()), *model.state_dict()]
-    if any(map(POSITION_NAMES.search, names)):
+    if has_named_positions(model):
         return says + "Look at the positions: are they added?", BROKEN
     return says + "Some models do this on purpose.", UNUSUAL
+
+
+def has_named_positions(model: Any) -> bool:
+    """Whether a part or a tensor is called so, as positions are."""
+    names = [*getattr(model, "named_modules", list)()]
+    names += [*getattr(model, "named_buffers", list)()]
+    names += [*getattr(model, "named_parameters", list)()]
+    return any(POSITION_NAMES.search(name) for name, _ in names)
 
 
 def unlike_words(subject: Subject, which: int) -> PositionPairs:
@@ -148,7 +162,7 @@ def unlike_words(subject: Subject, which: int) -> PositionPairs:
     ids, real = subject.inputs[which][0], subject.real[which][0]
     places = real.nonzero()[:, 0].tolist()
     pairs = [*pairwise(places), *((places[0], q) for q in places[2:])]
-    return [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST_PAIRS]
+    return [y for y in pairs if not are_close(*ids[[*y]])][:MOST_PAIRS]
 
 
 def swappable_pairs(

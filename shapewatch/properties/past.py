@@ -1,6 +1,5 @@
 """The past: each position depends on itself and on the one before it."""
 
-import re
 from collections.abc import Iterator
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
@@ -8,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from shapewatch.properties.attention_parts import (
     AttentionParts,
@@ -38,7 +36,6 @@ from shapewatch.properties.subject import NotJudgedError, Subject, once
 from shapewatch.tracing.record.tensors import tensors
 
 NO_MIXING = "No position depends on another one, and there is no attention."
-DOCUMENTS = re.compile("(^|_)(doc|document|pack|sequence)")
 MEANT_SO = "Some models do this on purpose."
 
 
@@ -68,8 +65,6 @@ def past(subject: Subject) -> Verdict:
     moves, attended = reach(subject, subject.last), [*chain(*each)]
     if says := next(filter(None, map(misplaced_rows, attended)), ""):
         return False, says, moves[0]
-    if wrong := across_documents(subject):
-        return wrong
     for back in 0, 1:
         if (unmoved := unmoved_places(subject, back)).any():
             return unmoved_position(subject, unmoved, back)
@@ -77,46 +72,8 @@ def past(subject: Subject) -> Verdict:
         says = f"In {path}, no position attends to itself: the mask hides it, "
         says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
         return False, says, moves[0], UNUSUAL
-    says = "Each position depends on itself, and on the one before it"
-    says += ", in its document." if documents(subject).any() else "."
+    says = "Each position depends on itself, and on the one before it."
     return True, says + sampled_text(subject, subject.last), moves[0]
-
-
-@once
-def documents(subject: Subject) -> Tensor:
-    """Number the documents that are packed in each row, (B, T): a mask that
-    is given cuts between them, or numbers of positions start again."""
-    ids = subject.inputs[-1]
-    b, t = ids.shape[:2]
-    cut = torch.zeros(b, t - 1, dtype=torch.bool)
-    for name, x in zip(subject.names, subject.given):
-        if not isinstance(x, Tensor) or x is ids or x.shape[:1] != (b,):
-            continue
-        if x.ndim > 2 and x.shape[-2:] == (t, t):
-            hides = x < -1e3 if x.is_floating_point() else x == 0
-            sees = ~hides.reshape(b, -1, t, t).all(1)
-            later = (sees[:, s:, :s].flatten(1).any(1) for s in range(1, t))
-            cut |= ~torch.stack([*later], 1)
-        elif x.shape == (b, t) and "position" in name:
-            cut |= x.diff() < 0
-        elif x.shape == (b, t) and DOCUMENTS.search(name):
-            cut |= x.diff() != 0
-    return pad(cut.long().cumsum(1), (1, 0))
-
-
-def across_documents(subject: Subject) -> Verdict | None:
-    """Say which position depends on one of an earlier document."""
-    cut, moves = documents(subject), reach(subject, subject.last)
-    wrong = (moves > 0).tril() & (cut[:, :, None] != cut[:, None])
-    wrong &= subject.real[-1][:, :, None] & subject.real[-1][:, None]
-    if not wrong.any():
-        return None
-    b, t, s = first(wrong)
-    says = f"Sequence {b}: position {t} depends on position {s}, which is of "
-    says += "another document. Documents in one row are kept apart by a mask "
-    says += "of blocks, or by what attention makes of positions that start "
-    says += "again: is it read? Some models see all that is packed."
-    return False, says, moves[b], UNUSUAL
 
 
 def unmoved_places(subject: Subject, back: int) -> Tensor:
@@ -124,8 +81,6 @@ def unmoved_places(subject: Subject, back: int) -> Tensor:
     real = subject.real[-1]
     wrong = reach(subject, subject.last).diagonal(-back, 1, 2) == 0
     wrong &= real[:, back:] & real[:, : wrong.shape[1]]
-    cut = documents(subject)
-    wrong &= cut[:, back:] == cut[:, : wrong.shape[1]]
     if not wrong.any():
         return wrong
     exact = most_exact(subject)  # sharp weights leave next to nothing of some

@@ -68,3 +68,9 @@ def test_a_view_makes_no_patches_and_no_image(says):
     finding = provenance(Vision(*WRONG[says]), IMAGES)
     assert finding.level == "broken"
     assert says in finding.says
+
+
+def test_an_image_that_is_pooled_to_one_place_is_no_patch():
+    parts = nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    model = nn.Sequential(*parts, nn.Linear(8, 5))
+    assert provenance(model, IMAGES).holds is None

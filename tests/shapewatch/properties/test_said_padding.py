@@ -175,34 +175,6 @@ def test_a_tokenizers_dictionary_is_taken_as_it_comes():
     assert finding.level == "broken"  # the mask is not read
 
 
-class Packed(nn.Module):
-    """Two texts in each row, of which a wrong one hears the first."""
-
-    def __init__(self, hears):
-        super().__init__()
-        torch.manual_seed(0)
-        self.hears, self.tokens = hears, nn.Embedding(40, 16)
-        self.places, self.qkv = nn.Embedding(9, 16), nn.Linear(16, 48)
-
-    def forward(self, ids, position_ids):
-        x = self.tokens(ids) + self.places(position_ids)
-        q, k, v = self.qkv(x).chunk(3, -1)
-        text = (position_ids == 0).cumsum(1)
-        apart = text[:, :, None] != text[:, None]
-        hidden = ~TRIANGLE if self.hears else ~TRIANGLE | apart
-        return ((q @ k.mT / 4).masked_fill(hidden, -1e9).softmax(-1)) @ v
-
-
-def test_documents_in_one_row_are_kept_apart():
-    places = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]] * 2)
-    right, wrong = (past(Packed(x), IDS, places) for x in (False, True))
-    assert right.says.endswith("the one before it, in its document.")
-    assert (
-        "position 4 depends on position 0, which is of another" in wrong.says
-    )
-    assert wrong.level == "unusual"
-
-
 def timed(x, timestep):
     shift = timestep[:, None] if x.shape[-1] == 3 else timestep[:, None, None]
     return x + shift
@@ -222,6 +194,32 @@ def test_rows_are_alone_with_their_numbers_and_of_any_shape(
     model, given, holds
 ):
     assert batch_independence(model, *given).holds is holds
+
+
+class Joined(nn.Module):
+    """Two inputs of one length, which are added; one that is wrong looks
+    ahead in the first of them."""
+
+    def __init__(self, ahead, places):
+        super().__init__()
+        torch.manual_seed(0)
+        self.ahead, self.pe = ahead, torch.randn(9, 10) * places
+        self.attention = nn.MultiheadAttention(10, 2, batch_first=True)
+
+    def forward(self, x, marks):
+        later = x.roll(-1, 1) if self.ahead else x
+        x = later + marks + self.pe
+        hidden = ~TRIANGLE if self.ahead is not None else None
+        return x + self.attention(x, x, x, attn_mask=hidden)[0]
+
+
+def test_inputs_that_are_added_are_asked_together():
+    marks = FRAMES.flip(0)
+    assert causality(Joined(False, 1.0), FRAMES, marks).holds
+    assert causality(Joined(True, 1.0), FRAMES, marks).holds is False
+    for places in (0.0, 1.0):
+        found = order_sensitivity(Joined(None, places), FRAMES, marks)
+        assert found.holds is bool(places)
 
 
 def test_lengths_are_cut_with_their_rows_and_a_triangle_is_no_padding():
