@@ -32,6 +32,11 @@ from shapewatch.properties.positions import all_alike, by_rows
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import same_word, with_random_weights
 
+NOT_MOVED = (
+    "When {side} positions {p} and {q} change places, no other output moves. "
+    "Look at the positions: are they added, and does each have its own?"
+)
+IN_VECTORS = " They may be in the vectors already."
 MOST_PAIRS = 32  # how many pairs are tried
 POSITION_NAMES = re.compile(
     r"pos|rotary|rope|alibi|freq|wpe|place|\bpe\b", re.I
@@ -65,21 +70,20 @@ def order_sensitivity(subject: Subject) -> Verdict:
         if moves.any() and (wrong := swappable_neighbours(subject, which)):
             return False, wrong[0], moves, wrong[1]
         if not moves.any():
-            says = (
-                f"When {side} positions {p} and {q} change places, no other "
-                "output moves. Look at the positions: are they added, and "
-                "does each have its own?"
-            )
-            named = has_named_positions(subject.model)
-            if named or not subject.inputs[which].is_floating_point():
-                return False, says, moves
-            says += " They may be in the vectors already."
-            return False, says, moves, UNUSUAL
+            level = [UNUSUAL] * may_have_positions(subject, which)
+            says = NOT_MOVED.format(side=side, p=p, q=q)
+            return False, says + IN_VECTORS * len(level), moves, *level
     if not judged:
         raise NotJudgedError("No positions are needed, or no words differ.")
     says = " and the ".join(judged)
     says = f"The outputs depend on the order of the {says}."
     return True, says, next(iter(judged.values()))
+
+
+def may_have_positions(subject: Subject, which: int) -> bool:
+    """Whether an input is vectors, and no part is called as positions are."""
+    vectors = subject.inputs[which].is_floating_point()
+    return vectors and not has_named_positions(subject.model)
 
 
 def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
