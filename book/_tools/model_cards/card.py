@@ -10,9 +10,11 @@ import torch
 
 from model_cards.configs import Plan
 from model_cards.costs import Formula, costs, product, product_steps
+from model_cards.layers import traced
 from model_cards.parts import part_kinds
+from model_cards.sights import sights
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
-from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.traced import Trace
 from shapewatch.tracing.tree.tree import content_html
 
 NUMBER_BYTES = 2  # of a number, in half precision
@@ -77,11 +79,12 @@ def measure(plan: Plan) -> Card:
     """Build a model without weights, run it at several sizes, and say what
     it has; what keeps it from being built and run is raised as it comes."""
     with torch.no_grad():
-        record = trace(build=plan.build, dims=plan.dims)
-        formulas = costs(record, plan.build)
+        record, *shapes = traced(plan.build, plan.dims)
+        sees = sights(record, plan)
+    formulas = costs(record, *shapes)
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
-    parts = part_kinds(record, config)
+    parts = part_kinds(record, sees, config)
     return Card(plan.kind.__name__, layers, record, parts, *formulas)
 
 

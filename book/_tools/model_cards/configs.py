@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.axes.sizes import Dims
+from shapewatch.tracing.axes.sizes import Dims, Sizes
 
 INSTALL = (
     "a configuration is read with transformers, which is not installed: "
@@ -31,7 +31,7 @@ KEYS = {
     "expert_F": "moe_intermediate_size",
     "V": "vocab_size",
     "experts": "num_experts num_local_experts n_routed_experts",
-    "top_k": "num_experts_per_tok",
+    "top_k": "num_experts_per_tok num_experts_per_token moe_topk moe_k",
     "q_rank": "q_lora_rank",
     "kv_rank": "kv_lora_rank",
     "plain_D": "qk_nope_head_dim",
@@ -40,6 +40,10 @@ KEYS = {
     "S": "max_source_positions",  # of what is heard, which is always so long
     "image": "image_size",
 }
+# How far a position sees, in some layers.
+REACH = {"sliding_window", "local_attention", "attention_chunk_size"}
+REACH |= {"compress_rates"}
+NEAR = 3  # how far that is in a small copy
 # What is no size, or would ask for weights or code.
 LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
 Model = tuple[Callable, tuple[Tensor | None, ...]]
@@ -89,18 +93,32 @@ class Plan:
 
     def build(self, **sizes: int) -> Model:
         """Build the model without weights, and what it reads."""
+        with torch.device("meta"):
+            return self.built(sizes, torch.bfloat16)
+
+    def small(self, sizes: Sizes) -> Model:
+        """Build it with weights: what it sees at once is short, too."""
+        near = {
+            key: dict.fromkeys(x, NEAR) if isinstance(x, dict) else NEAR
+            for key, x in self.config.to_dict().items()
+            if key in REACH and x
+        }
+        return self.built(sizes, torch.float32, use_cache=False, **near)
+
+    def built(self, sizes: Sizes, dtype: torch.dtype, **more: Any) -> Model:
+        """Build it on the device that is set, and what it reads."""
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
         resized = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
-        if self.data.get("pad_token_id"):
+        if self.config.pad_token_id:
             resized["pad_token_id"] = 0
         config = self.kind.config_class(**self.data | resized)
-        config.use_cache = True
+        for key, value in ({"use_cache": True} | more).items():
+            setattr(config, key, value)
         config._attn_implementation = "eager"  # others hide the scores
         config._experts_implementation = "batched_mm"  # for all sizes
-        with torch.device("meta"):
-            model = self.kind._from_config(config, dtype=torch.bfloat16)
-            return model.eval(), inputs_of(model, **sizes)
+        model = self.kind._from_config(config, dtype=dtype)
+        return model.eval(), inputs_of(model, **sizes)
 
 
 def size_keys(config: Any) -> Keys:
@@ -114,8 +132,11 @@ def size_keys(config: Any) -> Keys:
             size = values[counts[0]]
             keys[name] = [key for key in counts if values[key] == size]
     sizes = {name: values[first] for name, (first, *_) in keys.items()}
-    for name, same in ("kv_heads", "H"), ("D", "rope_D"):
-        if name in keys and sizes[name] == sizes.get(same):
+    if "plain_D" not in keys:  # then it is a share of a head
+        keys.pop("rope_D", None)
+    for name, same in ("kv_heads", "H"), ("D", "rope_D"), ("F", "expert_F"):
+        both = {name, same} <= keys.keys() and sizes[name] == sizes[same]
+        if both and (name != "F" or keys[name] == keys[same]):
             keys[same] += keys.pop(name)
     return keys
 
@@ -132,8 +153,9 @@ def model_dims(config: Any, keys: Keys) -> Dims:
     if "top_k" in dims and "n_group" not in values:
         idle = int(dims["experts"]) - int(dims["top_k"])
         dims |= {"idle": idle, "experts": "top_k+idle"}
-    if {"plain_D", "rope_D"} <= {*dims}:  # a head's part without places
-        dims |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
+    for name, parts in ("qk_D", "rope_D"), ("kv_D", "value_D"):
+        if {"plain_D", parts} <= {*dims}:  # a head's part without places
+            dims[name] = f"plain_D+{parts}"
     if "image" in dims:  # a square of patches, and one more for all
         side = int(dims.pop("image")) // config.patch_size
         return {"side": side, "S": "side*side+1"} | dims

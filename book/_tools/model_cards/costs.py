@@ -3,7 +3,7 @@ axis has a name that was proved by building the model at other sizes."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -154,8 +154,9 @@ def cache_shapes(result: Any) -> PathShapes:
         (f"{name}.{i}.{what}", tuple(tensor.shape))
         for name, part in parts or [("cache", cache)]
         for i, layer in enumerate(getattr(part, "layers", ()))
-        for what in ("keys", "values")
-        if isinstance(tensor := getattr(layer, what, None), Tensor)
+        for what, kept in vars(layer).items()
+        for tensor in (kept.values() if isinstance(kept, dict) else [kept])
+        if isinstance(tensor, Tensor) and tensor.dim() > 1
     ]
 
 
@@ -200,15 +201,27 @@ def product_steps(record: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def costs(record: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
+def costs(
+    record: Trace, learned: list[PathShapes], kept: list[PathShapes]
+) -> tuple[Formula, Formula, Formula]:
     """Give formulas for the parameters of a model, for the numbers that it
     keeps while it writes, and for its floating-point operations."""
-    learned, kept = list[PathShapes](), list[PathShapes]()
-    with torch.no_grad():
-        for run in record._calls.runs:
-            model, inputs = build(**run.sizes)
-            learned.append(parameter_shapes(model))
-            kept.append(cache_shapes(model(*inputs)))
     calls = zip(record.steps, record.calls().rows)
     done = ((s.visit.path, axes) for s, row in calls for axes in work(s, row))
-    return formula(record, learned), formula(record, kept), total(done)
+    cache = formula(record, [*spread(kept)])
+    return formula(record, learned), cache, total(done)
+
+
+def spread(kept: list[PathShapes]) -> Iterator[PathShapes]:
+    """Give what a layer keeps that did not run, in the runs at other sizes,
+    the shapes of the first that keeps the same."""
+    first, *others = kept
+    proved = [x for x in first if others and x[0] in dict(others[0])]
+    twins = {
+        path: next((p for p, same in proved if same == shape and
+                    p.split(".")[0::2] == path.split(".")[0::2]), path)
+        for path, shape in first
+    }  # fmt: skip
+    yield first
+    for run in map(dict, others):
+        yield [(x, run[twin]) for x, twin in twins.items() if twin in run]

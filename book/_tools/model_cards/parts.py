@@ -2,22 +2,32 @@
 
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from model_cards.configs import REACH
 from model_cards.costs import FACTORS
+from model_cards.layers import layer_of, layer_steps
+from model_cards.sights import Sight, is_attention
 from shapewatch.properties.structure import is_norm
 from shapewatch.tracing.axes.sizes import Sizes
 from shapewatch.tracing.record.models import root_module
-from shapewatch.tracing.record.recorder import Step
-from shapewatch.tracing.tracer import Trace
+from shapewatch.tracing.record.recorder import Step, sources_of
+from shapewatch.tracing.traced import Trace
 
-LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
 PLACE_TABLES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
 QUERY_NORM = re.compile(r"\b[qk]_?(layer)?norm")
+SCALES = "__mul__", "mul", "__imul__", "__truediv__", "div", "baddbmm"
+# What norms are made of, and activations, by the names of torch's calls.
+NORMS = {"rsqrt", "rms_norm", "layer_norm", "normalize"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "erf": "GELU", "tanh": "GELU"}
+ACTIVATIONS |= {"silu": "SiLU", "sigmoid": "SiLU"}
+SQUARES = {"square", "pow", "__pow__"}
 ADDITIONS = "__add__", "add", "__iadd__", "add_"
 # By whether norms of a layer stand before its parts, after them, or after the
 # sum with what goes past them.
@@ -30,26 +40,51 @@ NORM_PLACES = {
 TABLE_COUNTS = "", "one table", "two tables", "three tables"
 
 
-def part_kinds(record: Trace, config: Any = None) -> dict[str, str]:
+def part_kinds(
+    record: Trace, sights: list[Sight], config: Any = None
+) -> dict[str, str]:
     """Say which kind of each part a model has, in some words; what a model
     does not have is left out."""
     model, sizes = root_module(record.model), record._calls.run.sizes
-    paths = [path for path, _ in model.named_modules()]
-    query_norms = any(map(QUERY_NORM.search, paths))
+    layers, feed = layer_steps(record), feed_steps(record, sights)
     kinds = {
         "stacks": stacks(sizes),
-        "heads": heads(sizes),
-        "window": window(config),
+        "heads": heads(sizes) * any(map(is_attention, record.steps)),
+        "recurrent layers": share(sights, lambda x: x.kind == "recurrent"),
+        "convolutions": share(sights, lambda x: x.kind == "convolution"),
+        "layers that see one position": share(
+            sights, lambda x: x.kind == "alone"
+        ),
+        "window": window(config, sights),
         "positions": positions(model),
+        "layers without positions": blind(sights),
         "norm": norm(model),
         "norm place": norm_place(record),
-        "norm of queries and keys": "before the scores" * query_norms,
-        "feed-forward": feed_forward(record),
-        "expert layers": experts(sizes, paths),
+        **score_kinds(record),
+        "feed-forward": feed_forward(feed, sizes.get("C", 0)),
+        "activation": activation(feed, sizes),
+        "expert layers": experts(sizes, layers),
         "biases": biases(model),
         "embedding and output": tables(sizes, model),
+        "limit of the logits": "by tanh"
+        * any(x.name == "tanh" for x in record.steps if not layer_of(x)),
     }
     return {name: text for name, text in kinds.items() if text}
+
+
+def share(sights: list[Sight], holds: Callable[[Sight], bool]) -> str:
+    """Say in how many layers something holds, if in any."""
+    some = sum(map(holds, sights))
+    return f"{some} of {len(sights)}" * bool(some)
+
+
+def blind(sights: list[Sight]) -> str:
+    """Say how many layers attend to all, whatever their order, if others
+    know it."""
+    some = [x for x in sights if x.attends]
+    if not any(x.ordered for x in some):
+        return ""
+    return share(sights, lambda x: x.kind == "attention" and not x.ordered)
 
 
 def stacks(sizes: Sizes) -> str:
@@ -71,17 +106,17 @@ def heads(sizes: Sizes) -> str:
     return f"{sizes['group']} heads share keys and values"
 
 
-def window(config: Any) -> str:
+def window(config: Any, sights: list[Sight]) -> str:
     """Say how far attention looks, where that is not everywhere."""
-    names = "local_attention", "sliding_window"
-    widths = (getattr(config, name, None) for name in names)
-    width = next(filter(None, widths), 0)
-    layers = getattr(config, "layer_types", None) or ["sliding_attention"]
-    near = [layer for layer in layers if layer.startswith("sliding")]
+    near = [sight for sight in sights if sight.kind == "near"]
+    widths = (getattr(config, name, None) for name in sorted(REACH))
+    width = next((x for x in widths if isinstance(x, int) and x), 0)
     if not width or not near:
         return ""
-    where = f"{len(near)} of {len(layers)}" if near != layers else "all"
-    return f"{width:,} positions in {where} layers"
+    some = f"{len(near)} of {len(sights)}"
+    where = some if len(near) < len(sights) else "all"
+    blocks = ", in blocks" * near[0].in_blocks
+    return f"{width:,} positions in {where} layers{blocks}"
 
 
 def positions(model: nn.Module) -> str:
@@ -111,8 +146,8 @@ def norm(model: nn.Module) -> str:
         for weight in layer.parameters():
             nn.init.constant_(weight, 1)
         width = next((x.numel() for x in layer.parameters()), 0)
-        if width > 1:
-            x = torch.linspace(-1, 1, width)[None]
+        x = torch.linspace(-1, 1, width or 9)[None]
+        with suppress(TypeError):  # it reads more than this
             same = torch.allclose(layer(x), layer(x + 1), atol=1e-3)
             return "LayerNorm" if same else "RMSNorm"
     return ""
@@ -120,19 +155,10 @@ def norm(model: nn.Module) -> str:
 
 def first_layer(record: Trace) -> list[Step]:
     """Give the steps of the first layer that attends."""
-    for step in filter(is_attention, record.steps):
-        if layer := LAYER_PATH.match(step.visit.path):
-            path = f"{layer[0]}."
-            return [
-                x for x in record.steps if f"{x.visit.path}.".startswith(path)
-            ]
-    return []
-
-
-def is_attention(step: Step) -> bool:
-    """Whether a step makes the weights of an attention."""
-    softmax = "softmax" in step.name and len(step.makes[0].shape) > 3
-    return softmax or step.name == "scaled_dot_product_attention"
+    layers = layer_steps(record)
+    layers.pop("", None)
+    attending = (x for x in layers.values() if any(map(is_attention, x)))
+    return next(attending, [])
 
 
 def is_sum(step: Step) -> bool:
@@ -179,31 +205,119 @@ def norm_numbers(
             yield visit.given[0].number, visit.makes[0].number
 
 
-def feed_forward(record: Trace) -> str:
+def feed_steps(record: Trace, sights: list[Sight]) -> list[Step]:
+    """Give the steps of a feed-forward layer from its first product on: of
+    one after an attention, or of one that is a layer of its own."""
+    width = record._calls.run.sizes.get("C", 0)
+    layers = [steps for x, steps in layer_steps(record).items() if x]
+    order = "alone", "recurrent", "convolution"  # and first what attends
+    ranks = [x.kind in order and 1 + order.index(x.kind) for x in sights]
+    ranks = ranks or [0] * len(layers)
+    for _, steps in sorted(zip(ranks, layers), key=lambda x: x[0]):
+        attends = [i for i, x in enumerate(steps) if is_attention(x)]
+        for i, step in enumerate(steps):
+            ins, outs = product_sizes(step)
+            if i > max(attends, default=0) and ins == width != outs:
+                return steps[i:]
+    return []
+
+
+def product_sizes(step: Step) -> tuple[int, int]:
+    """Give how many channels a product of matrices reads and makes; 0 of
+    what is none."""
+    if step.name not in FACTORS:
+        return 0, 0
+    *_, rows, outs = 1, *step.makes[0].shape
+    ins = step.reads[FACTORS[step.name]].shape[-1]
+    return ins, rows if outs == 1 else outs  # an expert's, for one word
+
+
+def feed_forward(steps: list[Step], width: int) -> str:
     """Tell a gated feed-forward layer, in which two products go up for one
     that goes down, from a plain one."""
-    steps, width = first_layer(record), record._calls.run.sizes.get("C", 0)
-    last = max((i for i, x in enumerate(steps) if is_attention(x)), default=0)
-    up = down = 0
-    for step in steps[last:]:
-        if step.name in FACTORS:
-            ins = step.reads[FACTORS[step.name]].shape[-1]
-            *_, rows, outs = 1, *step.makes[0].shape
-            outs = rows if outs == 1 else outs  # an expert's, for one word
-            up += outs * (ins == width != outs)
-            down += ins * (outs == width and up > 0)
+    products = [*map(product_sizes, steps)]
+    up = sum(outs for ins, outs in products if ins == width != outs)
+    down = sum(ins for ins, outs in products if outs == width)
     return ("gated" if up > 1.5 * down else "plain") if down else ""
 
 
-def experts(sizes: Sizes, paths: list[str]) -> str:
+def activation(steps: list[Step], sizes: Sizes) -> str:
+    """Name what is between the products of a feed-forward layer; a router's
+    choice of experts is none."""
+    few = {1, sizes.get("experts")}
+    names = [x.name for x in steps if x.makes[0].shape[-1:][0] not in few]
+    for i, name in enumerate(names):
+        if kind := ACTIVATIONS.get(name):
+            follows = "".join(names[i + 1 : i + 2])
+            return f"{kind}, squared" if follows in SQUARES else kind
+    return ""
+
+
+def score_kinds(record: Trace) -> dict[str, str]:
+    """Say what is done with scores, and before them with queries and keys.
+
+    What an attention is made of is found backwards: to the products that
+    make scores, and from there to those that make queries and keys.
+    """
+    steps, sources = record.steps, sources_of(record.steps)
+    first = next((i for i, x in enumerate(steps) if is_attention(x)), None)
+    if first is None:
+        return {}
+    after, scores = way_back(steps, sources, [first])
+    before, _ = way_back(steps, sources, [j for i in scores for j in sources[i]])
+    names = {steps[i].name for i in after}
+    own = [steps[i] for i in (*before, *after, *scores)
+           if layer_of(steps[i]) == layer_of(steps[first])]  # fmt: skip
+    scaled = steps[first].name == "scaled_dot_product_attention" or any(
+        x.name in SCALES and len(x.reads) == 1 or x.name == "baddbmm"
+        for x in own
+    )
+    module = dict(root_module(record.model).named_modules()).get(
+        steps[first].visit.path
+    )
+    if getattr(module, "scaling", None) == 1:
+        scaled = False
+    says = ["divided" if scaled else "not divided"]
+    says += ["kept within limits by tanh"] * ("tanh" in names)
+    says += ["with a learned one more for each head"] * ("cat" in names)
+    normed = any(x.name in NORMS for x in own)
+    return {
+        "scores": ", ".join(says),
+        "norm of queries and keys": "before the scores" * normed,
+    }
+
+
+def way_back(
+    steps: list[Step], sources: list[list[int | None]], ends: list
+) -> tuple[list[int], list[int]]:
+    """Find the steps that led to some, back to products of matrices, and
+    those products."""
+    found, products, todo = dict[int, None](), dict[int, None](), [*ends]
+    while todo:
+        i = todo.pop()
+        if i is None or i in found or i in products:
+            continue
+        if steps[i].name in FACTORS:
+            products[i] = None
+        else:
+            found[i] = None
+            todo += sources[i]
+    return [*found], [*products]
+
+
+def experts(sizes: Sizes, layers: dict[str, list[Step]]) -> str:
     """Say how many experts there are, and how many work for a word."""
     if "experts" not in sizes:
         return ""
-    shared = any("shared_expert" in path for path in paths)
+    paths = [[x.visit.path for x in steps] for x, steps in layers.items() if x]
+    shared = any("shared_expert" in path for path in chain(*paths))
+    has = [any(".experts" in path for path in some) for some in paths]
+    if not any(has):
+        return ""
     more = ", and one for every word" * shared
-    some = sum(path.endswith(".experts") for path in paths)
-    layers = sum(path.endswith((".self_attn", ".attn")) for path in paths)
-    where = f", in {some} of {layers} layers" * (some < layers)
+    where = f", in {sum(has)} of {len(has)} layers" * (not all(has))
+    dense = has.index(True)
+    where += f", after {dense} without" * (dense == has.count(False) > 0)
     return f"{sizes['top_k']} of {sizes['experts']} for each word{more}{where}"
 
 

@@ -1,0 +1,131 @@
+"""The layers of a model: which are alike, so that the first of a kind stands
+for all while its shapes are proved."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from model_cards.costs import PathShapes, cache_shapes, parameter_shapes
+from shapewatch.tracing.axes.sizes import Dims, run_sizes
+from shapewatch.tracing.calls import Axes, Calls
+from shapewatch.tracing.record.models import root_module
+from shapewatch.tracing.record.recorder import Step, step_shapes
+from shapewatch.tracing.traced import Trace
+from shapewatch.tracing.tracer import trace
+
+LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
+Twins = dict[str, str]  # of each layer the first that is alike, by their paths
+
+
+class Found(NamedTuple):
+    """A traced model, what the run gave, and the shapes of the parameters
+    and of the cache in each run of the trace."""
+
+    record: Trace
+    learned: list[PathShapes]
+    kept: list[PathShapes]
+
+
+def traced(build: Callable, dims: Dims) -> Found:
+    """Trace a model, of which all layers run once, and at other sizes only
+    the first of those that are alike."""
+    model, inputs = build(**run_sizes(dims))
+    whole = trace(model, *inputs)
+    alike, found = twins(whole), SimpleQueue()  # a list would be put back
+
+    def built(**sizes: int) -> Any:
+        model, inputs = shortened(alike, *build(**sizes))
+        model.register_forward_hook(
+            lambda model, _, result: found.put(
+                (str(sizes), (parameter_shapes(model), cache_shapes(result)))
+            )
+        )
+        return model, inputs
+
+    try:
+        record = as_twins(whole, trace(build=built, dims=dims), alike)
+    except Exception:  # a layer gives something to others, or is run by them
+        alike.clear()
+        record = trace(build=built, dims=dims)
+    shapes = dict(found.get() for _ in range(found.qsize()))
+    learned, kept = zip(*(shapes[str(x.sizes)] for x in record._calls.runs))
+    return Found(record, [*learned], [cache_shapes(whole.result), *kept[1:]])
+
+
+def layer_of(step: Step) -> str:
+    """The path of the layer that a step is in: the outermost, since layers
+    may share parts; "" outside of all."""
+    layer, visit = "", step.visit
+    while visit:
+        if found := LAYER_PATH.match(visit.path):
+            layer = found[0]
+        visit = visit.parent
+    return layer
+
+
+def layer_steps(record: Trace) -> dict[str, list[Step]]:
+    """List the steps of each layer, and under "" those outside."""
+    steps: dict[str, list[Step]] = defaultdict(list)
+    for step in record.steps:
+        steps[layer_of(step)].append(step)
+    return steps
+
+
+def twins(record: Trace) -> Twins:
+    """Find of each layer the first one in its list that makes the same calls,
+    and has parameters of the same shapes."""
+    model, first = root_module(record.model), dict[Any, str]()
+    return {
+        path: first.setdefault(look(path, steps, model), path)
+        for path, steps in layer_steps(record).items()
+        if path
+    }
+
+
+def look(path: str, steps: list[Step], model: nn.Module) -> Any:
+    """All in which layers that stand for each other are alike."""
+    module = model.get_submodule(path)
+    learned = ((n, tuple(x.shape)) for n, x in module.named_parameters())
+    calls = ((step.call, str(step_shapes(step))) for step in steps)
+    return path.rpartition(".")[0], type(module), *learned, *calls
+
+
+def shortened(alike: Twins, model: Any, inputs: Any) -> Any:
+    """Let each layer give what the first that is alike has given."""
+    given = dict[str, Any]()
+
+    def first(path: str, forward: Callable) -> Callable:
+        def run(*inputs: Any, **options: Any) -> Any:
+            given[path] = forward(*inputs, **options)
+            return given[path]
+
+        return run
+
+    for path, twin in alike.items():
+        layer = model.get_submodule(path)
+        same = path == twin
+        layer.forward = (first(path, layer.forward) if same else
+                         lambda *_, twin=twin, **__: given[twin])  # fmt: skip
+    return model, inputs
+
+
+def as_twins(whole: Trace, short: Trace, alike: Twins) -> Trace:
+    """Name the axes of a run by those of one in which some layers stand for
+    others; ValueError where they do other things there."""
+    named: dict[str, list[Axes]] = defaultdict(list)
+    for step, axes in zip(short.steps, short.axes):
+        named[layer_of(step)].append(axes)
+    turns = {path: iter(named[alike.get(path, "")])
+             for path in (*alike, "")}  # fmt: skip
+    axes = [next(turns[layer_of(x)], None) for x in whole.steps]
+    if None in axes or any(next(turn, None) for turn in turns.values()):
+        raise ValueError("layers do not stand for each other")
+    run, proved = whole._calls.run, short._calls
+    run.sizes = proved.run.sizes
+    calls = Calls(run, proved.runs[1:], proved.notes, proved.given)
+    vars(calls)["axes"] = axes
+    return Trace(calls, whole._call)
