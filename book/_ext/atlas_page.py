@@ -1,5 +1,6 @@
-"""The atlas: ```{atlas} table``` lists its models, ```{atlas} cards``` has a
-section for each, and {atlas}`models` says how many there are. `make atlas` has
+"""The atlas: ```{atlas} picture``` draws two of its models, ```{atlas} table```
+lists all, ```{atlas} cards``` has a section for each, and {atlas}`models` says
+how many there are. `make atlas` has
 measured them; nothing here needs PyTorch.
 """
 
@@ -21,9 +22,11 @@ sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from packages import BOOK, ROOT
 
 sys.path.append(str(ROOT))
+from model_cards.drawing import picture
 from model_cards.page import card_html
 
 OURS, OUR_NAME = "translator", "The translator of chapter 12"
+OPENING = OURS, "gpt_oss_120b"  # what the page opens with
 OUR_PAGE = "chapters/12_the_whole_model"
 TITLE_LINE = re.compile(
     r"^#+ (?P<head>.+)|"
@@ -119,7 +122,8 @@ def keys_of(data: dict[str, Any]) -> str:
 def feed_of(parts: dict[str, str]) -> str:
     """Say what kind of feed-forward layers there are."""
     many = parts.get("expert layers", "").partition(" for ")[0]
-    return f"{parts['feed-forward']}{f', {many} experts' * bool(many)}"
+    kind = parts.get("feed-forward", "none")
+    return f"{kind}{f', {many} experts' * bool(many)}"
 
 
 def place_of(name: str) -> str:
@@ -133,13 +137,29 @@ class Atlas(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        if self.arguments == ["table"]:
-            return [nodes.raw("", models_table(), format="html")]
+        for name, write in ("table", models_table), ("picture", opening):
+            if self.arguments == [name]:
+                return [nodes.raw("", write(), format="html")]
         builder, here = self.env.app.builder, self.env.docname
         return [
             section(name, data, lambda to: builder.get_relative_uri(here, to))
             for name, data in models().items()
         ]
+
+
+def opening() -> str:
+    """Draw our model and one of those that differ most from it, each with a
+    link to its card."""
+    drawn = []
+    for name in OPENING:
+        data = models()[name]
+        many = costs_of(data, "parameters")
+        words = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
+        drawn.append(
+            f"<figure>{picture(data['run'], data['parts'])}"
+            f"<figcaption>{words}: {many} parameters</figcaption></figure>"
+        )
+    return f'<div class="atlas-opening">{"".join(drawn)}</div>'
 
 
 def models_table() -> str:

@@ -52,7 +52,8 @@ function show(unknown = []) {
   table.append(top, body);
   page.both.append(table);
   const many = rows.filter(({ differs }) => differs).length;
-  page.said.textContent = `${lost}${many} of ${rows.length} rows differ (≠).`;
+  const shared = rows.filter(({ both }) => both).length;
+  page.said.textContent = `${lost}${many} of ${shared} rows that both have differ (≠).`;
 }
 
 /** Show a row of both; one that differs is marked. */

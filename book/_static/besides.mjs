@@ -13,7 +13,8 @@ export function asked(hash, known) {
 }
 
 /** Put the rows of two cards, [name, text], beside each other: what the second
- * alone has comes after the row that it follows there. */
+ * alone has comes after the row that it follows there. What one of them does
+ * not have is no difference. */
 export function besides(first, second) {
   const names = first.map(([name]) => name);
   second.forEach(([name], i) => {
@@ -22,7 +23,8 @@ export function besides(first, second) {
   });
   const texts = [first, second].map((rows) => new Map(rows));
   return names.map((name) => {
-    const [left, right] = texts.map((rows) => rows.get(name));
-    return { name, differs: left !== right };
+    const [left, right] = texts.map((rows) => rows.get(name) ?? "none");
+    const both = left !== "none" && right !== "none";
+    return { name, both, differs: both && left !== right };
   });
 }

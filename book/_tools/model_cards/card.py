@@ -115,20 +115,27 @@ def work_row(card: Card) -> tuple[str, str]:
 
 def cache_rows(card: Card) -> list[tuple[str, str]]:
     """Say what the cache keeps of a word that is written, and of one that
-    is read, where both are."""
+    is read, where both are; and what it keeps whatever is written."""
     said, lines = [], card.cache.lines
-    letters = [product(line.axes)[0] for line in lines]
-    both = {"T", "S"} <= {*chain(*letters)}
-    for word, what in ("T", " written"), ("S", " read"):
-        kept = Formula([x for x, some in zip(lines, letters) if word in some])
+    used = [{"T", "S"} & {*LETTERS.findall(" ".join(x.axes))} for x in lines]
+    both = {"T", "S"} <= {*chain(*used)}
+    for word, what in ("T", " written"), ("S", " read"), ("", " of any text"):
+        kept = Formula([x for x, some in zip(lines, used) if {*word} == some])
         if kept.lines:
-            kept = kept.over("B", word)
-            size = kept.value(card.run) * NUMBER_BYTES
-            outside = re.sub(r"\([^()]*\)", "", kept.text)
-            text = f"({kept.text})" if " + " in outside else kept.text
-            text = f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
-            said.append((f"cache a word{what * both}", text))
+            name = f" a word{what * both}" if word else what
+            each = kept.over("B", *word)
+            if word in LETTERS.findall(each.text):  # not so much for each
+                name, each = f" of {LONG_TEXT:,} words", kept.over("B")
+            said.append((f"cache{name}", kept_text(card, each)))
     return said
+
+
+def kept_text(card: Card, kept: Formula) -> str:
+    """Write how many bytes are kept, and the formula."""
+    size = kept.value(card.run | {"T": LONG_TEXT}) * NUMBER_BYTES
+    outside = re.sub(r"\([^()]*\)", "", kept.text)
+    text = f"({kept.text})" if " + " in outside else kept.text
+    return f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
 
 
 def short(n: int) -> str:

@@ -110,7 +110,7 @@ class Plan:
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
         resized = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
-        if self.config.pad_token_id:
+        if getattr(self.config, "pad_token_id", 0):
             resized["pad_token_id"] = 0
         config = self.kind.config_class(**self.data | resized)
         for key, value in ({"use_cache": True} | more).items():
@@ -150,7 +150,7 @@ def model_dims(config: Any, keys: Keys) -> Dims:
         dims |= {"D": C // H, "C": "H*D"}
     if "kv_heads" in dims:  # how many queries share a key
         dims |= {"group": H // int(dims["kv_heads"]), "H": "kv_heads*group"}
-    if "top_k" in dims and "n_group" not in values:
+    if {"top_k", "experts"} <= {*dims} and "n_group" not in values:
         idle = int(dims["experts"]) - int(dims["top_k"])
         dims |= {"idle": idle, "experts": "top_k+idle"}
     for name, parts in ("qk_D", "rope_D"), ("kv_D", "value_D"):

@@ -96,25 +96,33 @@ def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
     """List what positions see, in each stack or each kind of layer: whether
     position i sees j, and how to say it."""
     stacks, sights = parts.get("stacks", "decoder").split(" and "), []
+    state = parts.get("recurrent layers", "").partition(" of ")[0]
     for stack in stacks:
         causal = stack == "decoder"
         every, some = ("all so far", "last") if causal else ("all", "nearest")
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
-            words = [f"{some} {width}", f"{layers} layers"]
-            sights.append((sight(causal, 2), words))
+            blocks = "in blocks" in parts["window"]
+            words = [f"{'block of' if blocks else some} {width}"]
+            rule = sight(causal, 2, 3 * blocks)
+            sights.append((rule, [*words, f"{layers} layers"]))
             if of and len(stacks) == 1:
                 words = [every, f"{int(of) - int(layers)} layers"]
                 sights.append((sight(causal, SIDE), words))
         else:
-            words = [every, stack][: len(stacks)]
+            words = [every, "the others" if state else stack]
+            words = words[: max(len(stacks), 1 + bool(state))]
             sights.append((sight(causal, SIDE), words))
+        if state:
+            sights.append((sight(causal, 0), ["a state", f"{state} layers"]))
     return sights
 
 
-def sight(causal: bool, width: int) -> Sees:
+def sight(causal: bool, width: int, block: int = 0) -> Sees:
     """Give a rule of who sees whom: as far as a number of cells, before a
-    position alone, or on both sides."""
+    position alone, or on both sides; or those before it in its block."""
+    if block:
+        return lambda i, j: j <= i and i // block == j // block
     return lambda i, j: 0 <= i - j <= width if causal else abs(i - j) < width
 
 

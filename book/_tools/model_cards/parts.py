@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from model_cards.configs import REACH
 from model_cards.costs import FACTORS
 from model_cards.layers import layer_of, layer_steps
-from model_cards.sights import Sight, is_attention
+from model_cards.sights import Sight, attends, is_attention
 from shapewatch.properties.structure import is_norm
+from shapewatch.tracing.axes.names import Axis
 from shapewatch.tracing.axes.sizes import Sizes
+from shapewatch.tracing.calls import Axes
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import Step, sources_of
 from shapewatch.tracing.traced import Trace
@@ -37,6 +39,8 @@ NORM_PLACES = {
     ("after", "before"): "before and after each part",
     ("sum",): "after each sum",
 }
+NONE = Axis(0, "", "unknown")  # of a step that is no product
+Product = tuple[Step, Axis, Axis]
 TABLE_COUNTS = "", "one table", "two tables", "three tables"
 
 
@@ -49,19 +53,17 @@ def part_kinds(
     layers, feed = layer_steps(record), feed_steps(record, sights)
     kinds = {
         "stacks": stacks(sizes),
-        "heads": heads(sizes) * any(map(is_attention, record.steps)),
+        "heads": heads(sizes) * attends(record.steps, sizes),
         "recurrent layers": share(sights, lambda x: x.kind == "recurrent"),
         "convolutions": share(sights, lambda x: x.kind == "convolution"),
-        "layers that see one position": share(
-            sights, lambda x: x.kind == "alone"
-        ),
+        "feed-forward layers alone": share(sights, lambda x: x.kind == "alone"),
         "window": window(config, sights),
         "positions": positions(model),
         "layers without positions": blind(sights),
         "norm": norm(model),
         "norm place": norm_place(record),
         **score_kinds(record),
-        "feed-forward": feed_forward(feed, sizes.get("C", 0)),
+        "feed-forward": feed_forward(feed),
         "activation": activation(feed, sizes),
         "expert layers": experts(sizes, layers),
         "biases": biases(model),
@@ -147,7 +149,7 @@ def norm(model: nn.Module) -> str:
             nn.init.constant_(weight, 1)
         width = next((x.numel() for x in layer.parameters()), 0)
         x = torch.linspace(-1, 1, width or 9)[None]
-        with suppress(TypeError):  # it reads more than this
+        with suppress(TypeError, RuntimeError):  # it reads more than this
             same = torch.allclose(layer(x), layer(x + 1), atol=1e-3)
             return "LayerNorm" if same else "RMSNorm"
     return ""
@@ -155,10 +157,9 @@ def norm(model: nn.Module) -> str:
 
 def first_layer(record: Trace) -> list[Step]:
     """Give the steps of the first layer that attends."""
-    layers = layer_steps(record)
-    layers.pop("", None)
-    attending = (x for x in layers.values() if any(map(is_attention, x)))
-    return next(attending, [])
+    sizes = record._calls.run.sizes
+    layers = (steps for path, steps in layer_steps(record).items() if path)
+    return next((x for x in layers if attends(x, sizes)), [])
 
 
 def is_sum(step: Step) -> bool:
@@ -205,46 +206,53 @@ def norm_numbers(
             yield visit.given[0].number, visit.makes[0].number
 
 
-def feed_steps(record: Trace, sights: list[Sight]) -> list[Step]:
+def feed_steps(record: Trace, sights: list[Sight]) -> list[Product]:
     """Give the steps of a feed-forward layer from its first product on: of
-    one after an attention, or of one that is a layer of its own."""
-    width = record._calls.run.sizes.get("C", 0)
-    layers = [steps for x, steps in layer_steps(record).items() if x]
+    one after an attention, or of one that is a layer of its own. With each
+    stand the axes that it sums over and makes, if it is a product."""
+    sizes, layers = record._calls.run.sizes, dict[str, list[Product]]()
+    for step, axes in zip(record.steps, record.axes):
+        made = step, *product_axes(step, axes)
+        layers.setdefault(layer_of(step), []).append(made)
+    layers.pop("", None)
     order = "alone", "recurrent", "convolution"  # and first what attends
     ranks = [x.kind in order and 1 + order.index(x.kind) for x in sights]
-    ranks = ranks or [0] * len(layers)
-    for _, steps in sorted(zip(ranks, layers), key=lambda x: x[0]):
-        attends = [i for i, x in enumerate(steps) if is_attention(x)]
-        for i, step in enumerate(steps):
-            ins, outs = product_sizes(step)
-            if i > max(attends, default=0) and ins == width != outs:
+    pairs = zip(ranks or [0] * len(layers), layers.values())
+    for _, steps in sorted(pairs, key=lambda pair: pair[0]):
+        last = [i for i, x in enumerate(steps) if is_attention(x[0], sizes)]
+        for i, (_, ins, outs) in enumerate(steps):
+            if i > max(last, default=0) and is_up(ins, outs):
                 return steps[i:]
     return []
 
 
-def product_sizes(step: Step) -> tuple[int, int]:
-    """Give how many channels a product of matrices reads and makes; 0 of
-    what is none."""
+def product_axes(step: Step, axes: Axes) -> tuple[Axis, Axis]:
+    """Give the axis that a product of matrices sums over, and the one that
+    it makes."""
     if step.name not in FACTORS:
-        return 0, 0
-    *_, rows, outs = 1, *step.makes[0].shape
-    ins = step.reads[FACTORS[step.name]].shape[-1]
-    return ins, rows if outs == 1 else outs  # an expert's, for one word
+        return NONE, NONE
+    reads, ((*_, rows, outs), *_) = axes
+    outs = rows if outs.size == 1 else outs  # an expert's, for one word
+    return reads[FACTORS[step.name]][-1], outs
 
 
-def feed_forward(steps: list[Step], width: int) -> str:
+def is_up(ins: Axis, outs: Axis) -> bool:
+    """Whether a product goes from the channels of a word to others."""
+    return ins.name == "C" != outs.name
+
+
+def feed_forward(steps: list[Product]) -> str:
     """Tell a gated feed-forward layer, in which two products go up for one
     that goes down, from a plain one."""
-    products = [*map(product_sizes, steps)]
-    up = sum(outs for ins, outs in products if ins == width != outs)
-    down = sum(ins for ins, outs in products if outs == width)
+    up = sum(outs.size for _, ins, outs in steps if is_up(ins, outs))
+    down = sum(ins.size for _, ins, outs in steps if is_up(outs, ins))
     return ("gated" if up > 1.5 * down else "plain") if down else ""
 
 
-def activation(steps: list[Step], sizes: Sizes) -> str:
+def activation(feed: list[Product], sizes: Sizes) -> str:
     """Name what is between the products of a feed-forward layer; a router's
     choice of experts is none."""
-    few = {1, sizes.get("experts")}
+    few, steps = {1, sizes.get("experts")}, [step for step, *_ in feed]
     names = [x.name for x in steps if x.makes[0].shape[-1:][0] not in few]
     for i, name in enumerate(names):
         if kind := ACTIVATIONS.get(name):
@@ -260,7 +268,9 @@ def score_kinds(record: Trace) -> dict[str, str]:
     make scores, and from there to those that make queries and keys.
     """
     steps, sources = record.steps, sources_of(record.steps)
-    first = next((i for i, x in enumerate(steps) if is_attention(x)), None)
+    sizes = record._calls.run.sizes
+    made = (i for i, x in enumerate(steps) if is_attention(x, sizes))
+    first = next(made, None)
     if first is None:
         return {}
     after, scores = way_back(steps, sources, [first])
@@ -307,7 +317,7 @@ def way_back(
 
 def experts(sizes: Sizes, layers: dict[str, list[Step]]) -> str:
     """Say how many experts there are, and how many work for a word."""
-    if "experts" not in sizes:
+    if not {"experts", "top_k"} <= sizes.keys():
         return ""
     paths = [[x.visit.path for x in steps] for x, steps in layers.items() if x]
     shared = any("shared_expert" in path for path in chain(*paths))

@@ -1,6 +1,7 @@
 """What each layer of a model lets a position see, measured on a small copy:
 which rows of its input change which rows of its result."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
@@ -47,10 +48,17 @@ class Sight:
         return len({*self.sees[NEAR:].sum(1).tolist()}) > 1
 
 
-def is_attention(step: Step) -> bool:
-    """Whether a step makes the weights of an attention."""
-    softmax = "softmax" in step.name and len(step.makes[0].shape) > 3
+def is_attention(step: Step, sizes: Sizes) -> bool:
+    """Whether a step makes the weights of an attention: a row a word."""
+    shape = step.makes[0].shape
+    words = shape[-2:-1] and shape[-2] in (sizes.get("T"), sizes.get("S"))
+    softmax = "softmax" in step.name and len(shape) > 3 and words
     return softmax or step.name == "scaled_dot_product_attention"
+
+
+def attends(steps: Iterable[Step], sizes: Sizes) -> bool:
+    """Whether there is an attention among some steps."""
+    return any(is_attention(step, sizes) for step in steps)
 
 
 def sights(record: Trace, plan: Any) -> list[Sight]:
@@ -64,7 +72,7 @@ def sights(record: Trace, plan: Any) -> list[Sight]:
         words = dict.fromkeys({"T", "S"} & sizes.keys(), WORDS)
         with suppress(Exception):  # sizes may not fit each other
             model, inputs = plan.small(sizes | words | {"B": WORDS + 2})
-            return layer_sights(layer_steps(record), model, inputs)
+            return layer_sights(record, model, inputs)
     return []
 
 
@@ -74,14 +82,18 @@ def weight(sizes: Sizes) -> int:
 
 
 def layer_sights(
-    steps: dict[str, list[Step]], model: nn.Module, inputs: tuple
+    record: Trace, model: nn.Module, inputs: tuple
 ) -> list[Sight]:
-    """Run each layer by itself, with what it reads in a run."""
+    """Run each layer by itself, with what it reads in a run; weights are
+    such that no state decays too fast to be seen."""
+    steps, own = layer_steps(record), record._calls.run.sizes
     layers = {x: model.get_submodule(x) for x in steps if x}
     torch.manual_seed(0)
     for learned in model.parameters():
         if learned.dim() > 1:
             learned.normal_(0, learned.shape[-1] ** -0.5)
+        else:
+            learned.fill_(-2)
     given = dict[str, tuple]()
     for path, layer in layers.items():
         layer.register_forward_pre_hook(
@@ -90,7 +102,7 @@ def layer_sights(
         )
     model(*inputs)
     return [
-        Sight(any(map(is_attention, steps[path])), *seen(layer, *given[path]))
+        Sight(attends(steps[path], own), *seen(layer, *given[path]))
         for path, layer in layers.items()
     ]
 
