@@ -1,7 +1,6 @@
-"""The atlas: ```{atlas} picture``` draws two of its models, ```{atlas} table```
-lists all, ```{atlas} cards``` has a section for each, and {atlas}`models` says
-how many there are. `make atlas` has
-measured them; nothing here needs PyTorch.
+"""The atlas: ```{atlas} picture``` draws two models, ```{atlas} table``` lists
+all, ```{atlas} cards``` has a section for each, and {atlas}`models` says how
+many there are. `make atlas` has measured them; nothing here needs PyTorch.
 """
 
 import json

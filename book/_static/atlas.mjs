@@ -53,7 +53,7 @@ function show(unknown = []) {
   page.both.append(table);
   const many = rows.filter(({ differs }) => differs).length;
   const shared = rows.filter(({ both }) => both).length;
-  page.said.textContent = `${lost}${many} of ${shared} rows that both have differ (≠).`;
+  page.said.textContent = `${lost}${many} rows differ (≠), of ${shared} that both have.`;
 }
 
 /** Show a row of both; one that differs is marked. */

@@ -9,7 +9,7 @@ from math import prod
 import pytest
 import torch
 
-from shapewatch import flops
+from shapewatch import flops, trace
 from shapewatch.tracing.axes.sizes import run_sizes
 from tests.helpers.project import ROOT
 
@@ -19,6 +19,7 @@ from card import main  # noqa: E402
 from model_cards.card import Card, card_data, card_text, measure  # noqa: E402
 from model_cards.configs import Plan, read_plan  # noqa: E402
 from model_cards.costs import Formula, Line, cache_shapes  # noqa: E402
+from model_cards.layers import traced, twins  # noqa: E402
 
 MODELS = tomllib.loads((ROOT / "book/_tools/atlas.toml").read_text("utf8"))
 ATLAS = json.loads((ROOT / "book/_static/atlas.json").read_text("utf8"))
@@ -51,12 +52,19 @@ TRIED = {
     "GPT2LMHeadModel": HEADS,
     "BertForMaskedLM": HEADS,
     "T5ForConditionalGeneration": HEADS | {"d_kv": 7},
+    "SmolLM3ForCausalLM": SMALL
+    | GROUPED
+    | {"num_hidden_layers": 4, "pad_token_id": 0},
+    "GptOssForCausalLM": SMALL
+    | GROUPED
+    | {"head_dim": 8, "num_local_experts": 4, "pad_token_id": 0},
 }
+LARGE = {"NemotronHForCausalLM": {}}  # of these, what layers are is asked
 
 
 def plan(kind: str) -> Plan:
     """A small model that is tried."""
-    return Plan(getattr(transformers, kind), TRIED[kind])
+    return Plan(getattr(transformers, kind), (TRIED | LARGE)[kind])
 
 
 @cache
@@ -66,7 +74,7 @@ def card_of(kind: str) -> Card:
 
 
 FOR_FULL = {"DeepseekV3ForCausalLM", "Gemma3ForCausalLM", "MixtralForCausalLM"}
-FOR_FULL |= {"Qwen3ForCausalLM"}
+FOR_FULL |= {"Qwen3ForCausalLM", "NemotronHForCausalLM"}
 
 
 def marked(*case: str):
@@ -91,6 +99,17 @@ def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
     assert card.cache.value(sizes) == sum(prod(shape) for _, shape in kept)
 
 
+@pytest.mark.slow
+def test_one_layer_of_a_kind_stands_for_all():
+    small = plan("SmolLM3ForCausalLM")
+    with torch.no_grad():
+        short = traced(small.build, small.dims).record
+        whole = trace(build=small.build, dims=small.dims)
+    assert len({*twins(whole).values()}) == 2  # with positions, and without
+    assert short.axes == whole.axes
+    assert str(short.tree()) == str(whole.tree())
+
+
 PARTS = [
     ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
     ("LlamaForCausalLM", "norm", "RMSNorm"),
@@ -101,6 +120,14 @@ PARTS = [
     ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
     ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
     ("T5ForConditionalGeneration", "positions", "a bias by distance"),
+    ("T5ForConditionalGeneration", "scores", "not divided"),
+    ("GPT2LMHeadModel", "activation", "GELU"),
+    ("SmolLM3ForCausalLM", "layers without positions", "1 of 4"),
+    ("GptOssForCausalLM", "scores", "divided, with a learned one more"),
+    ("GptOssForCausalLM", "window", "128 positions in 2 of 3 layers"),
+    ("NemotronHForCausalLM", "recurrent layers", "1 of 4"),
+    ("NemotronHForCausalLM", "feed-forward layers alone", "2 of 4"),
+    ("NemotronHForCausalLM", "activation", "ReLU, squared"),
 ]
 
 

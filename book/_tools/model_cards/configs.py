@@ -112,7 +112,9 @@ class Plan:
         resized = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
         if getattr(self.config, "pad_token_id", 0):
             resized["pad_token_id"] = 0
-        config = self.kind.config_class(**self.data | resized)
+        alias = self.config.attribute_map
+        data = {alias.get(key, key): x for key, x in self.data.items()}
+        config = self.kind.config_class(**data | resized)
         for key, value in ({"use_cache": True} | more).items():
             setattr(config, key, value)
         config._attn_implementation = "eager"  # others hide the scores

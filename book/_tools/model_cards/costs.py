@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from shapewatch.tracing.axes.names import ShapeNamer

@@ -103,7 +103,7 @@ def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
         if band := WINDOW.match(parts.get("window", "")):
             width, layers, of = band.groups()
             blocks = "in blocks" in parts["window"]
-            words = [f"{'block of' if blocks else some} {width}"]
+            words = [f"{'block' if blocks else some} {width}"]
             rule = sight(causal, 2, 3 * blocks)
             sights.append((rule, [*words, f"{layers} layers"]))
             if of and len(stacks) == 1:

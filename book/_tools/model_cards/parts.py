@@ -24,7 +24,7 @@ from shapewatch.tracing.traced import Trace
 
 PLACE_TABLES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
 QUERY_NORM = re.compile(r"\b[qk]_?(layer)?norm")
-SCALES = "__mul__", "mul", "__imul__", "__truediv__", "div", "baddbmm"
+SCALES = "__mul__", "mul", "__imul__", "__truediv__", "div"
 # What norms are made of, and activations, by the names of torch's calls.
 NORMS = {"rsqrt", "rms_norm", "layer_norm", "normalize"}
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "erf": "GELU", "tanh": "GELU"}
@@ -56,7 +56,9 @@ def part_kinds(
         "heads": heads(sizes) * attends(record.steps, sizes),
         "recurrent layers": share(sights, lambda x: x.kind == "recurrent"),
         "convolutions": share(sights, lambda x: x.kind == "convolution"),
-        "feed-forward layers alone": share(sights, lambda x: x.kind == "alone"),
+        "feed-forward layers alone": share(
+            sights, lambda x: x.kind == "alone"
+        ),
         "window": window(config, sights),
         "positions": positions(model),
         "layers without positions": blind(sights),
@@ -269,32 +271,37 @@ def score_kinds(record: Trace) -> dict[str, str]:
     """
     steps, sources = record.steps, sources_of(record.steps)
     sizes = record._calls.run.sizes
-    made = (i for i, x in enumerate(steps) if is_attention(x, sizes))
-    first = next(made, None)
-    if first is None:
+    made = [i for i, x in enumerate(steps) if is_attention(x, sizes)][:1]
+    if not made:
         return {}
-    after, scores = way_back(steps, sources, [first])
-    before, _ = way_back(steps, sources, [j for i in scores for j in sources[i]])
-    names = {steps[i].name for i in after}
-    own = [steps[i] for i in (*before, *after, *scores)
-           if layer_of(steps[i]) == layer_of(steps[first])]  # fmt: skip
-    scaled = steps[first].name == "scaled_dot_product_attention" or any(
-        x.name in SCALES and len(x.reads) == 1 or x.name == "baddbmm"
-        for x in own
-    )
-    module = dict(root_module(record.model).named_modules()).get(
-        steps[first].visit.path
-    )
-    if getattr(module, "scaling", None) == 1:
-        scaled = False
-    says = ["divided" if scaled else "not divided"]
+    after, scores = way_back(steps, sources, made)
+    reads = [j for i in scores for j in sources[i]]
+    before, _ = way_back(steps, sources, reads)
+    layer, names = layer_of(steps[made[0]]), {steps[i].name for i in after}
+    own = [steps[i] for i in (*before, *after, *scores)]
+    own = [step for step in own if layer_of(step) == layer]
+    divided = is_divided(record, steps[made[0]], own)
+    says = ["divided" if divided else "not divided"]
     says += ["kept within limits by tanh"] * ("tanh" in names)
     says += ["with a learned one more for each head"] * ("cat" in names)
-    normed = any(x.name in NORMS for x in own)
+    normed = any(step.name in NORMS for step in own)
     return {
         "scores": ", ".join(says),
         "norm of queries and keys": "before the scores" * normed,
     }
+
+
+def is_divided(record: Trace, weights: Step, steps: list[Step]) -> bool:
+    """Whether scores, or queries, are multiplied by a number; by one does
+    not count."""
+    modules = dict(root_module(record.model).named_modules())
+    if getattr(modules.get(weights.visit.path), "scaling", None) == 1:
+        return False
+    return weights.name == "scaled_dot_product_attention" or any(
+        step.name == "baddbmm"
+        or (step.name in SCALES and len(step.reads) == 1)
+        for step in steps
+    )
 
 
 def way_back(

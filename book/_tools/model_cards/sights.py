@@ -12,7 +12,12 @@ from torch import Tensor, nn
 
 from model_cards.configs import NEAR
 from model_cards.layers import layer_steps
-from shapewatch.tracing.axes.sizes import Sizes, plain_sizes, run_sizes
+from shapewatch.tracing.axes.sizes import (
+    Dims,
+    Sizes,
+    plain_sizes,
+    run_sizes,
+)
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.traced import Trace
 
@@ -44,8 +49,8 @@ class Sight:
 
     @property
     def in_blocks(self) -> bool:
-        """Whether a row sees what is in its block, and not its neighbours."""
-        return len({*self.sees[NEAR:].sum(1).tolist()}) > 1
+        """Whether a row sees its block, of which it may be the first."""
+        return not bool(self.sees.diagonal(-1).all())
 
 
 def is_attention(step: Step, sizes: Sizes) -> bool:
@@ -66,14 +71,19 @@ def sights(record: Trace, plan: Any) -> list[Sight]:
     sizes at which that can be built: small ones, or those of a probe."""
     runs = sorted((x.sizes for x in record._calls.runs), key=weight)
     given = record._calls.given
-    even = ({n: size for n in plain_sizes(given)} for size in (4, 8, 32))
-    small = [run_sizes(given | sizes) for sizes in even]
+    small = [run_sizes(given | small_sizes(given, size)) for size in (4, 8)]
     for sizes in [*small, *(x for x in runs if weight(x) < MOST)]:
         words = dict.fromkeys({"T", "S"} & sizes.keys(), WORDS)
         with suppress(Exception):  # sizes may not fit each other
             model, inputs = plan.small(sizes | words | {"B": WORDS + 2})
             return layer_sights(record, model, inputs)
     return []
+
+
+def small_sizes(dims: Dims, size: int) -> Sizes:
+    """Let all be of one size, but channels, which heads may have to divide."""
+    sizes = dict.fromkeys(plain_sizes(dims), size)
+    return sizes | ({"C": size**3} if "C" in sizes else {})
 
 
 def weight(sizes: Sizes) -> int:
