@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from model_cards.configs import Plan
-from model_cards.costs import Formula, costs, product, product_steps
+from model_cards.costs import NUMBERS, Formula, costs, product, product_steps
 from model_cards.layers import traced
 from model_cards.parts import part_kinds
 from model_cards.sights import sights
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.traced import Trace
-from shapewatch.tracing.tree.tree import content_html
+from shapewatch.tracing.tree.tree import Tree, content_html
 
 NUMBER_BYTES = 2  # of a number, in half precision
 LONG_TEXT = 1000  # words, where the work for one depends on their number
@@ -147,7 +147,7 @@ def short(n: int) -> str:
 
 def card_data(card: Card) -> dict[str, Any]:
     """Give all of it for JSON; `steps` are the products of matrices."""
-    tree = card.record.tree()
+    tree = folded_tree(card)
     modules = content_html(tree._root, 0, tree.depth, {})  # without calls
     return {
         "class": card.name,
@@ -168,12 +168,27 @@ def card_data(card: Card) -> dict[str, Any]:
     }
 
 
+def folded_tree(card: Card) -> Tree:
+    """Give the tree of modules, in which layers that are alike stand once,
+    though others are between them."""
+    tree = card.record.tree()
+    nodes = [tree._root]
+    while nodes:
+        node, groups = nodes.pop(), dict[tuple, list]()
+        for part in node.parts:
+            path = NUMBERS.sub(".*", f".{part.path}")
+            groups.setdefault((path, part.look), []).append(part)
+        vars(node)["groups"] = [*groups.values()]
+        nodes += [group[0] for group in groups.values()]
+    return tree
+
+
 def card_text(card: Card) -> str:
     """Write the card, and the tree of its modules."""
     head = f"{card.name}: {card.parts['stacks']}, {card.layers} layers"
     lines = rows(card)
     room = max(len(name) for name, _ in lines) + 2
-    tree = card.record.tree()
+    tree = folded_tree(card)
     tree.more = "", ""  # it is not at hand, where this is printed
     texts = [f"{name:{room}}{text}" for name, text in lines]
     return "\n".join([head, "", *texts, "", str(tree)])

@@ -66,7 +66,7 @@ def part_kinds(
         "norm place": norm_place(record),
         **score_kinds(record),
         "feed-forward": feed_forward(feed),
-        "activation": activation(feed, sizes),
+        "activation": activation(feed),
         "expert layers": experts(sizes, layers),
         "biases": biases(model),
         "embedding and output": tables(sizes, model),
@@ -211,7 +211,7 @@ def norm_numbers(
 def feed_steps(record: Trace, sights: list[Sight]) -> list[Product]:
     """Give the steps of a feed-forward layer from its first product on: of
     one after an attention, or of one that is a layer of its own. With each
-    stand the axes that it sums over and makes, if it is a product."""
+    stand the axis that it sums over, if it is a product, and its last."""
     sizes, layers = record._calls.run.sizes, dict[str, list[Product]]()
     for step, axes in zip(record.steps, record.axes):
         made = step, *product_axes(step, axes)
@@ -229,11 +229,12 @@ def feed_steps(record: Trace, sights: list[Sight]) -> list[Product]:
 
 
 def product_axes(step: Step, axes: Axes) -> tuple[Axis, Axis]:
-    """Give the axis that a product of matrices sums over, and the one that
-    it makes."""
+    """Give the axis that a product of matrices sums over, and the last that
+    a step makes."""
+    reads, (made, *_) = axes
+    *_, rows, outs = NONE, NONE, *made
     if step.name not in FACTORS:
-        return NONE, NONE
-    reads, ((*_, rows, outs), *_) = axes
+        return NONE, outs
     outs = rows if outs.size == 1 else outs  # an expert's, for one word
     return reads[FACTORS[step.name]][-1], outs
 
@@ -251,11 +252,12 @@ def feed_forward(steps: list[Product]) -> str:
     return ("gated" if up > 1.5 * down else "plain") if down else ""
 
 
-def activation(feed: list[Product], sizes: Sizes) -> str:
+def activation(feed: list[Product]) -> str:
     """Name what is between the products of a feed-forward layer; a router's
     choice of experts is none."""
-    few, steps = {1, sizes.get("experts")}, [step for step, *_ in feed]
-    names = [x.name for x in steps if x.makes[0].shape[-1:][0] not in few]
+    names = [
+        x.name for x, _, outs in feed if outs.name not in ("1", "experts")
+    ]
     for i, name in enumerate(names):
         if kind := ACTIVATIONS.get(name):
             follows = "".join(names[i + 1 : i + 2])
@@ -284,7 +286,9 @@ def score_kinds(record: Trace) -> dict[str, str]:
     says = ["divided" if divided else "not divided"]
     says += ["kept within limits by tanh"] * ("tanh" in names)
     says += ["with a learned one more for each head"] * ("cat" in names)
-    normed = any(step.name in NORMS for step in own)
+    normed = any(
+        x.name in NORMS or QUERY_NORM.search(x.visit.path) for x in own
+    )
     return {
         "scores": ", ".join(says),
         "norm of queries and keys": "before the scores" * normed,
