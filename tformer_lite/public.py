@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 from shapewatch.properties import Finding, Report, report, same
-from shapewatch.tracing import Axis, Trace, load_trace, trace
+from shapewatch.tracing import Axis, Trace, trace
 from tformer_lite.decoding.cache.models import cached
 from tformer_lite.decoding.metrics import exact_match, perplexity
 from tformer_lite.decoding.sampling import Sampler, generate, likeliest

@@ -16,12 +16,9 @@ WRONG = 2
 
 def number(text: str, least: int = 0) -> int:
     """Read a whole number."""
-    if not text.strip().lstrip("+-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    if int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is less than {least}")
-    if int(text) > sys.maxsize:
-        raise argparse.ArgumentTypeError(f"{text} is more than {sys.maxsize}")
+    if not text.isdecimal() or int(text) < least:
+        says = f"{text!r} is not a whole number from {least} on"
+        raise argparse.ArgumentTypeError(says)
     return int(text)
 
 
@@ -30,20 +27,13 @@ def count(text: str) -> int:
     return number(text, 1)
 
 
-def some_text(text: str) -> str:
-    """Read a text that is not empty."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is empty: leave it out")
-    return text
-
-
 class Parser(argparse.ArgumentParser):
     """A parser that answers a mistake in one line; --help says what a command
     is for, and what to try."""
 
     def __init__(self, about: str, examples: Sequence[str], **options: Any):
         super().__init__(
-            description=textwrap.fill(" ".join(about.split()), 78),
+            description=textwrap.fill(about, 78),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
             **options,
@@ -54,9 +44,7 @@ class Parser(argparse.ArgumentParser):
     def add(self, name: str, about: str, **options: Any) -> None:
         """Add an option, or a word: of a text, if nothing else is said."""
         if "action" not in options:
-            kind = options.setdefault("type", some_text)
-            sign = "TEXT" if kind is some_text else "N"
-            options.setdefault("metavar", sign)
+            options.setdefault("metavar", "N" if "type" in options else "TEXT")
         self.add_argument(name, help=about, **options)
 
     def error(self, message: str) -> NoReturn:
@@ -74,10 +62,6 @@ def add_commands(
     """Make the parser of a program, and one for each of its commands, of
     which the function's docstring is what --help says."""
     top = Parser(about, examples[""], prog=program)
-    packages = program.split()[2], "torch"
-    versions = (f"{x} {import_module(x).__version__}" for x in packages)
-    text = ", ".join(versions)
-    top.add_argument("--version", action="version", version=text)
     group = top.add_subparsers(metavar="COMMAND", required=True)
     parsers = {}
     for name, run_command in commands.items():
@@ -106,25 +90,14 @@ def run(place: str, argv: Sequence[str] | None = None) -> int:
         options = import_module(place).read(argv)  # late: Ctrl-C counts here
         code = options.run(options)
         print(end="", flush=True)  # where there is no stdout, too
+        return code or 0
     except BrokenPipeError:
         # Python flushes once more at the end: let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return WRONG
-    except KeyboardInterrupt as stop:
-        return complain(package, str(stop) or "stopped", EXIT_AT_CTRL_C)
+    except KeyboardInterrupt:
+        text, code = "stopped", EXIT_AT_CTRL_C
     except (ValueError, OSError, ImportError, RuntimeError) as error:
-        return complain(package, one_line(error), WRONG)
-    return code or 0
-
-
-def one_line(error: BaseException) -> str:
-    """Put an error into one line; the system's begin with the file."""
-    if isinstance(error, OSError) and error.strerror:
-        return ": ".join(filter(None, (error.filename, error.strerror)))
-    return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def complain(package: str, text: str, code: int) -> int:
-    """Say what went wrong."""
+        text, code = next(iter(str(error).splitlines()), repr(error)), WRONG
     print(f"{package}: {text}", file=sys.stderr)
     return code

@@ -2,130 +2,106 @@
 is wrong with it."""
 
 from argparse import Namespace
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from shapewatch.commands.factories import (
     GIVES,
     call_factory,
     error_with_line,
 )
-from shapewatch.properties import Report, report
-from shapewatch.properties.finding import BROKEN, UNUSUAL, of_level
+from shapewatch.commands.parsing import Parser, count, number
+from shapewatch.properties import report
 from shapewatch.properties.subject import accepts_names
-from shapewatch.tracing import Trace, trace
+from shapewatch.tracing import trace
+
+ABOUT = (
+    "See the shapes of a PyTorch model, and check what holds for it: `trace` "
+    "does the one, `check` the other, and neither of them both. The exit code "
+    "is 1 when something is broken."
+)
+EXAMPLES = [
+    "my_model.py:make",
+    "trace my_model.py:make --axes 'B T' --dims H=3,D=4",
+    "trace my_package.my_module:make --calls",
+    "check my_model.py:make --pad 0 --json report.json",
+    "check bert.py:make --no-causal",
+]
 
 
-def trace_model(args: Namespace) -> None:
-    """Print the shapes of a model while it runs. A factory gives the model,
-    and what it reads; with `--axes`, which name the axes of its inputs, axes
-    have names that were proved at other sizes."""
-    traced = trace_of(args, *call_factory(args.factory))
-    if args.calls:
-        print(traced.calls(), flush=True)
-    else:
-        print_tree(args, traced, "--calls")
-    if args.json:
-        write_text(args.json, traced.to_json(), "Trace")
+def read(argv: Sequence[str] | None = None) -> Namespace:
+    """Read what was typed."""
+    parser = Parser(ABOUT, EXAMPLES, prog="python -m shapewatch")
+    parser.add_argument("command", nargs="?", choices=["trace", "check"])
+    text = "module:function or file.py:function that returns (model, inputs)"
+    parser.add("factory", text, metavar="FACTORY")
+    parser.add("--dims", "sizes of axes, as B=2,T=8,H=3,D=4,C=H*D")
+    text = "the axes of an input, as 'B T C'; once for each input"
+    parser.add("--axes", text, action="append", metavar="TEXT")
+    text = "levels of modules to print (default: what fits a screen)"
+    parser.add("--depth", text, type=count)
+    text = "print every torch call, not the modules"
+    parser.add("--calls", text, action="store_true")
+    parser.add("--pad", "the id of padding", type=number)
+    text = "outputs may depend on the future, as in an encoder"
+    parser.add("--no-causal", text, action="store_true")
+    parser.add("--json", "a file to write the report to, as JSON")
+    args = parser.parse_intermixed_args(argv)
+    if args.json and args.command == "trace":
+        parser.error("--json writes the report, which `trace` does not make")
+    args.run = run_command
+    return args
 
 
-def run_check(args: Namespace) -> int:
-    """Check a model for bugs that raise no error, in causality, padding,
-    order, gradients and more. A factory gives the model, and what it reads.
-    The exit code is 1 when something is broken."""
-    findings = report_on(args, *call_factory(args.factory))
+def run_command(args: Namespace) -> int:
+    """Print the shapes of a model, or what is wrong with it, or both; give 1
+    when something is broken."""
+    model, inputs = call_factory(args.factory)
+    options = {"pad": args.pad, "causal": not args.no_causal}
+    try:
+        if args.command != "check":
+            print_trace(args, model, inputs)
+        if args.command == "trace":
+            return 0
+        findings = report(model, *inputs, **options)
+    except TypeError as error:
+        raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
     print(findings, flush=True)
     if args.json:
-        write_text(args.json, findings.to_json(), "Report")
+        Path(args.json).write_text(findings.to_json(), "utf8")
+        print(f"Report saved to {args.json}")
     return int(not findings.ok)
 
 
-def trace_and_check(args: Namespace) -> int:
-    """Print the shapes of a model, and what is wrong with it. It is done where
-    no command is typed. The exit code is 1 when something is broken."""
-    model, inputs = call_factory(args.factory)
-    traced = trace_of(args, model, inputs)
-    print_tree(args, traced, f"trace {args.factory} --calls")
-    findings = report_on(args, model, inputs)
-    for level in BROKEN, UNUSUAL:
-        if (faults := of_level(findings, level)).findings:
-            print("", faults, sep="\n")
-    counts = Counter(x.verdict for x in findings.findings)
-    texts = (f"{n} {verdict}" for verdict, n in counts.items())
-    print(f"\n{counts.total()} checks: {', '.join(texts)}")
-    print(f"check {args.factory} lists them all")
-    return int(not findings.ok)
-
-
-def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
-    """Trace a model, with the names that were typed. What stops it comes with
-    the trace up to there."""
-    inputs, named = called_with(model, inputs)
-    axes = by_name(args.axes, named) if named and args.axes else args.axes
+def print_trace(args: Namespace, model: Any, inputs: tuple) -> None:
+    """Trace a model, with the names that were typed, and print it. What stops
+    it comes with the trace up to there."""
+    alone, named = inputs[0] if len(inputs) == 1 else None, {}
+    if isinstance(alone, Mapping) and accepts_names(model, alone):
+        inputs, named = (), dict(alone)
     dims = args.dims and dict(map(read_size, args.dims.split(",")))
     try:
         with torch.no_grad():
-            return trace(model, *inputs, dims=dims, axes=axes, **named)
+            seen = trace(model, *inputs, dims=dims, axes=args.axes, **named)
     except Exception as error:
-        traced = getattr(error, "trace", None)
-        if traced is None and isinstance(error, (TypeError, ValueError)):
-            raise ValueError(f"{args.factory}: {error}") from error  # as typed
-        if traced:  # it made a call
-            notes = getattr(error, "__notes__", ())
-            print(traced.tree(args.depth), "", *notes, sep="\n", flush=True)
+        if not hasattr(error, "trace"):  # what was typed is wrong
+            raise
+        notes = getattr(error, "__notes__", ())
+        print(error.trace.tree(args.depth), "", *notes, sep="\n", flush=True)
         says = f"{args.factory} does not run: {error_with_line(error)}"
         raise ValueError(says) from error
-
-
-def print_tree(args: Namespace, traced: Trace, more: str) -> None:
-    """Print the tree of a trace, with what shows more."""
-    tree = traced.tree(args.depth)
-    tree.more = "--depth {}", more
-    print(tree, flush=True)
-
-
-def called_with(model: Any, inputs: tuple) -> tuple[tuple, dict[str, Any]]:
-    """Give what a model is called with, by place and by name: a dictionary
-    has the names, unless it is itself what the model takes."""
-    alone = inputs[0] if len(inputs) == 1 else None
-    if isinstance(alone, Mapping) and accepts_names(model, alone):
-        return (), dict(alone)
-    return inputs, {}
-
-
-def by_name(axes: list[str], named: Mapping[str, Any]) -> dict[str, str]:
-    """Give each tensor that has a name its axes, in order."""
-    names = [name for name, x in named.items() if isinstance(x, Tensor)]
-    if len(axes) != len(names):
-        raise ValueError(f"--axes: give one for each of {', '.join(names)}")
-    return dict(zip(names, axes))
+    tree = seen.tree(args.depth)
+    both = "" if args.command else f"trace {args.factory} "
+    tree.more = "--depth {}", f"{both}--calls"
+    print(seen.calls() if args.calls else tree, flush=True)
 
 
 def read_size(pair: str) -> tuple[str, Any]:
     """Read the size of an axis, B=2; it may be written with others, C=H*D."""
-    name, _, size = (x.strip() for x in pair.partition("="))
-    if not name.isidentifier() or not size:
+    name, _, size = pair.partition("=")
+    if not size:
         raise ValueError(f"--dims {pair}: write B=2,T=8")
-    return name, int(size) if size.isdecimal() else size
-
-
-def report_on(args: Namespace, model: Any, inputs: tuple) -> Report:
-    """Ask all checks about a model, with the options that were typed."""
-    causal = not args.no_causal
-    try:
-        return report(model, *inputs, pad=args.pad, causal=causal)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
-
-
-def write_text(file: str, text: str, what: str) -> None:
-    """Write a text into a file, and say so."""
-    path = Path(file)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf8")
-    print(f"{what} saved to {file}", flush=True)
+    return name.strip(), int(size) if size.isdecimal() else size

@@ -1,5 +1,8 @@
 """Attention: its weights are shares of one, and its scores are scaled."""
 
+import re
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -71,7 +74,8 @@ def score_scale(subject: Subject) -> Verdict:
     - Looks at: what a product of queries and keys is multiplied by, before it
       or after it; D times its square should be 1.
     - Says: that factor and 1/√D. Unusual: queries or keys are as much smaller
-      themselves, as T5's are at the start, or scores are a sum of products.
+      themselves, as T5's are at the start, scores are a sum of products, or
+      the model's config gives another number.
     """
     scaled = [x for x in attentions(subject) if not of_one_length(x)]
     if not scaled:
@@ -82,7 +86,10 @@ def score_scale(subject: Subject) -> Verdict:
     if not wrong:
         says = "Queries and keys of variance 1 would give scores of variance 1"
         return True, f"{says}, in {how_many(scaled)}.", variances
-    reasons = [otherwise_scaled(parts) for parts in wrong]
+    reasons = [
+        otherwise_scaled(parts) or said_scale(subject.model, parts.scale)
+        for parts in wrong
+    ]
     most = sum(map(bool, reasons)) * 2 > len(wrong)
     i = [bool(x) for x in reasons].index(most)
     parts, size = wrong[i], wrong[i].q.matrix.shape[-1]
@@ -112,6 +119,18 @@ def otherwise_scaled(parts: AttentionParts) -> str:
         return f" Here their variance is only {v * size * q * k:.1g}, though."
     if parts.biases and any(abs(n * v * size - 1) < 0.02 for n in (2, 3)):
         return " Here the scores are a sum, of which that is a part."
+    return ""
+
+
+def said_scale(model: Any, scale: float) -> str:
+    """Say which number of a model's config gives its scale; or ""."""
+    config = getattr(model, "config", None)
+    for name, x in getattr(config, "__dict__", {}).items():
+        called = re.search("scal|multiplier", name)
+        number = called and isinstance(x, int | float) and x > 0
+        either = (x, x**-0.5) if number else ()
+        if any(abs(y / scale - 1) < 1e-3 for y in either):
+            return f" The config says so, by {name}={x}."
     return ""
 
 

@@ -1,5 +1,6 @@
 """Batches: each row gives alone what it gives beside others."""
 
+import re
 from collections.abc import Iterator
 
 import torch
@@ -7,14 +8,18 @@ from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from shapewatch.properties.finding import Verdict, check
+from shapewatch.properties.numbers import flat_rows, unpadded_rows
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
-    baseline_output,
-    distance,
+    NOT_FINITE,
     first,
+    output_spread,
+    raw_output,
     rounding_tolerance,
 )
 from shapewatch.properties.subject import NotJudgedError, Subject
+
+OF_ROWS = re.compile("time|^t$|sigma|label|class|len")  # one for each
 
 
 @check
@@ -30,7 +35,14 @@ def batch_independence(subject: Subject) -> Verdict:
     """
     if len(subject.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    allowed, real = rounding_tolerance(subject), subject.real[-1]
+    outputs = raw_output(subject)
+    if outputs.shape[:1] != subject.inputs[-1].shape[:1]:
+        says = f"The output {(*outputs.shape,)} has no row for each input's."
+        raise NotJudgedError(says)
+    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
+    if not judged.isfinite().all():
+        raise NotJudgedError(NOT_FINITE)
+    allowed = rounding_tolerance(subject)
     ways, reasons = list[Tensor](), list[str]()
     for numbers in inputs_with_rows(subject):
         try:
@@ -40,10 +52,10 @@ def batch_independence(subject: Subject) -> Verdict:
     if not ways:
         raise NotJudgedError(reasons[0])
     for moves in ways:
-        if not ((moves > allowed) & real).any():
+        if not (moves > allowed).any():
             says = "Each row gives alone what it gives in a batch."
             return True, says, moves
-    b, t = first((ways[0] > allowed) & real)
+    b, t = first(ways[0] > allowed)
     says = (
         f"Sequence {b}: output {t} changes when the sequence is alone. Look "
         "for swapped axes: batch first or second, and the axes of norms and "
@@ -67,18 +79,24 @@ def inputs_with_rows(subject: Subject) -> Iterator[set[int]]:
     yield alike
     if square - words:
         yield alike - square | words
-    if words != alike:
+    if words != alike and not any(map(OF_ROWS.search, subject.names)):
         yield words
 
 
 def moves_alone(subject: Subject, numbers: set[int]) -> Tensor:
-    """How far each row moves where it is alone, of these inputs: (B, T)."""
+    """How far each row moves where it is alone, of these inputs: (B, T), but
+    for padding. Alone, it may have outputs for its words only."""
     given, form = tree_flatten(subject.given)
-    batch, outputs = baseline_output(subject), []
+    batch, outputs = raw_output(subject), []
+    real, words = unpadded_rows(subject, batch), subject.real[-1].shape
     for b in range(len(batch)):
         row = [x[[b]] if i in numbers else x for i, x in enumerate(given)]
         alone = tree_unflatten(row, form)
-        outputs.append(subject.call(subject.outputs_of, alone))
-        if outputs[-1].shape != batch[[b]].shape:
-            raise FailedError(f"it gives {tuple(outputs[-1].shape)}")
-    return distance(subject, torch.cat(outputs))
+        output = subject.call(subject.outputs_of, alone)
+        length = (*output.shape, 1)[1]
+        same = output.shape == batch[[b], :length].shape
+        if not same or (real[b, length:].any() and real.shape == words):
+            raise FailedError(f"it gives {tuple(output.shape)}")
+        outputs.append(torch.cat((output, batch[[b], length:]), 1))
+    far = flat_rows((torch.cat(outputs) - batch).abs()).amax(-1)
+    return (far / output_spread(subject)).nan_to_num(0.0) * real

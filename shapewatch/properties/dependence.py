@@ -1,7 +1,6 @@
 """Dependence: which outputs depend on which inputs, and on which they must
 not."""
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -19,6 +18,8 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
+from shapewatch.properties.masks import OF_TARGET
+from shapewatch.properties.numbers import between_two
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.past import like_padding
 from shapewatch.properties.perturbation import (
@@ -39,7 +40,6 @@ from shapewatch.properties.subject import NotJudgedError, Subject, with_model
 from shapewatch.properties.versions import TrainingModel
 from shapewatch.tracing.record.tensors import tensors
 
-OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
 REFUSED_LENGTHS = "Shorter inputs are refused."
 SOURCE, TARGET = (True, False), (False, True)
 CROSS = [TARGET, SOURCE, SOURCE]
@@ -104,7 +104,7 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before one: (B, T, T)."""
     last, columns = subject.last, dict[int, Tensor]()
     before = baseline_output(subject)
-    if not subject.run(seed=1).equal(before):
+    if between_two(subject).any():
         raise NotJudgedError("Two runs in evaluation differ.")
     allowed = rounding_tolerance(subject)
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
@@ -274,12 +274,16 @@ def part_of(
     unclear = b is not None and lengths.count(length) > 1
     every, cut = slice(None), []
     row = every if b is None else slice(b, b + 1)
+    own = (said for said in subject.paddings if said.which == which)
+    of_rows = {said.place: said for said in own if said.of_lengths}
     for i, x in enumerate(subject.given):
         if not isinstance(x, Tensor):
             if tensors(x):
                 raise FailedError("Tensors lie in a list.")
         elif (of := owner_of(subject, i)) is not None:
             x = x[row, part if of == which else every].contiguous()
+        elif i in of_rows:
+            x = of_rows[i].cut(x[row], length, part)
         else:
             along = [size == length for size in x.shape]
             if any(along) and unclear:

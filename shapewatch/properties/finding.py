@@ -29,8 +29,9 @@ UNABLE = (
     "being vmapped",
 )
 FUTURE = "Outputs may depend on the future here: causal=False."
-BROKEN, UNUSUAL, AS_EXPECTED = "broken", "unusual", "expected"
-LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
+HOLDS, BROKEN = "holds", "broken"
+UNUSUAL, AS_EXPECTED = "unusual", "expected"
+LEVELS = {True: HOLDS, False: BROKEN, None: "not judged"}
 VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 
@@ -194,15 +195,13 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
     def ask(subject: Any, *inputs: Any, **known: Any) -> Finding:
         try:
             if isinstance(subject, Subject):
-                return Finding(name, *judge(subject))
+                return Finding(name, *judge_changed(judge, subject))
             asked = subject_of(subject, inputs, known)
             with asked.state:
-                return Finding(name, *judge(asked))
+                return Finding(name, *judge_changed(judge, asked))
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))
         except FailedError as error:
-            if any(text in str(error) for text in UNABLE):
-                return Finding(name, None, f"It cannot be done here: {error}")
             return Finding(name, False, f"The model fails: {error}")
         except Exception as error:
             says = f"It could not be checked: {error_line(error)}"
@@ -212,21 +211,46 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
     return ask
 
 
+def judge_changed(judge: Judge, subject: Subject) -> Verdict:
+    """Judge a subject; NotJudgedError for a model that runs as it is given,
+    and not with what the check changes."""
+    try:
+        return judge(subject)
+    except FailedError as error:
+        subject.run()
+        if any(text in str(error) for text in UNABLE):
+            raise NotJudgedError(f"It cannot be done here: {error}") from error
+        says = f"The model does not run with what is changed here: {error}"
+        raise NotJudgedError(says) from error
+
+
 def whatever_weights(judge: Judge) -> Judge:
     """Let a finding be unusual, and not a bug, that other weights would not
-    have: those of this model are small, or 0 at the start."""
+    have: those of this model are small. Nor is it a finding at all where
+    matrices are 0, as many are before training."""
 
     @wraps(judge)
     def ask(subject: Subject) -> Verdict:
         verdict = judge(subject)
         holds, says, matrix, *level = verdict
-        if holds or level:
+        zero = not holds and starts_at_zero(subject.model)
+        if holds or (level and not zero):
             return verdict
         with suppress(NotJudgedError):
             others = (with_random_weights(subject, n) for n in range(2))
-            if any(judge(other)[0] for other in others):
+            better = next((x for x in map(judge, others) if x[0]), None)
+            if better and zero:
+                more = "(With random weights: some matrices are 0 here.)"
+                return True, f"{better[1]} {more}", better[2]
+            if better:
                 says += " (With random weights this is not so: some are too "
                 return holds, f"{says}small.)", matrix, UNUSUAL
         return holds, says, matrix
 
     return ask
+
+
+def starts_at_zero(model: Any) -> bool:
+    """Whether all numbers of some matrix are 0."""
+    weights = getattr(model, "parameters", list)()
+    return any(p.ndim > 1 and not p.any() for p in weights)

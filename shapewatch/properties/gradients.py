@@ -21,7 +21,11 @@ from shapewatch.tracing.record.tensors import tensors
 
 def largest_number(gradient: Tensor) -> float:
     """Measure a gradient by its largest number; 0 where it has none."""
-    return gradient.abs().max().item() if gradient.numel() else 0.0
+    if not gradient.numel():
+        return 0.0
+    if gradient.is_complex() or gradient.layout is not torch.strided:
+        return gradient.abs().max().item()
+    return max(abs(x.item()) for x in gradient.aminmax())  # without a copy
 
 
 @once

@@ -18,7 +18,15 @@ from torch.utils._pytree import (
 
 from shapewatch.tracing.record.tensors import tensors
 
-OPTIONS = {"pad", "unknown", "causal", "positions", "output", "loss"}
+ID, FUNCTION = (int, "an id, such as 0"), (Callable, "a function")
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "pad": ID,
+    "unknown": ID,
+    "causal": (int, "True or False"),
+    "positions": (int, "a whole number"),
+    "output": (str | Callable, "a name or a function"),
+    "loss": FUNCTION,
+}
 UNK, PAD = 0, 1  # the ids of [UNK]: the second where padding has the first
 SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
 NO_SEQUENCE = re.compile("mask|type|segment|position|pos_|_pos|label")
@@ -30,6 +38,14 @@ def no_inputs(given: tuple) -> str:
     if not kinds:
         return "give the model's inputs, too: report(model, ids)"
     return f"inputs are tensors, such as ids (B, T), and not: {kinds}"
+
+
+def refuse_options(**options: Any) -> None:
+    """Raise TypeError for an option that is of another type than it takes."""
+    for name, value in options.items():
+        kind, what = OPTIONS[name]
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{name}={value!r} is not {what}")
 
 
 def own_ids(
@@ -59,13 +75,13 @@ def inputs_in_order(
     form the model is handed it; None where that is by place."""
     refuse_typos(model, named)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-        every = {**inputs[0], **named}
-        if accepts_names(model, every):
+        every, asked = {**inputs[0], **named}, parameters_of(model) or {}
+        if accepts_names(model, every) or asked.keys() & inputs[0].keys():
             inputs, named = (), every
+    refuse_call(model, inputs, named)
     inputs = tuple(dict(x) if isinstance(x, Mapping) else x for x in inputs)
     if not named and not any(isinstance(x, dict) for x in inputs):
         return inputs, parameter_names(model, len(inputs)), None
-    refuse_unknown(model, named)
     order = [*(parameters_of(model) or ()), *named]
     sorted_ones = dict(sorted(named.items(), key=lambda x: order.index(x[0])))
     leaves, form = tree_flatten_with_path((inputs, sorted_ones))
@@ -101,10 +117,10 @@ def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
     return True
 
 
-def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
-    """Raise TypeError for a name that a model has no input for."""
+def refuse_call(model: Callable, inputs: tuple, named: Mapping) -> None:
+    """Raise TypeError for inputs that a model does not take."""
     asked = parameters_of(model)
-    if asked is None:
+    if asked is None or not (inputs or named):
         return
     kinds = {parameter.kind for parameter in asked.values()}
     unknown = [name for name in named if name not in asked]
@@ -113,6 +129,11 @@ def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
             f"{unknown[0]!r} is neither an option here nor an input of the "
             f"model, which has {', '.join(asked) or 'none'}"
         )
+    try:
+        Signature([*asked.values()]).bind(*inputs, **named)
+    except TypeError as error:
+        says = f"{error}: the model's inputs are {', '.join(asked) or 'none'}"
+        raise TypeError(says) from None
 
 
 def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
@@ -137,18 +158,25 @@ def name_of_leaf(path: Iterable[Any], parameters: list[str]) -> str:
 def sequences(given: tuple, names: list[str]) -> list[int]:
     """Tell which inputs are sequences: ids or vectors, and no masks, kinds
     of tokens, or numbers of positions. Where none is, all that have two axes
-    or more; where none has, all."""
+    or more; where none has, all tensors."""
     if len(given) == 1:
         return [0]
-    named = enumerate(zip(given, names))
-    words = [i for i, (x, name) in named if is_sequence(x, name)]
-    wide = (i for i, x in enumerate(given) if getattr(x, "ndim", 0) > 1)
-    return words or [*wide] or [*range(len(given))]
+    every = [i for i, x in enumerate(given) if isinstance(x, Tensor)]
+    words = [i for i in every if is_sequence(given[i], names[i])]
+    wide = [i for i in every if given[i].ndim > 1]
+    usual = [i for i in wide if not NO_SEQUENCE.search(names[i])]
+    return words or usual or wide or every
 
 
 def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
-    """Raise ValueError for inputs that have no numbers, and for a model that
-    rounds them by what else is there."""
+    """Raise ValueError for inputs and weights that have no numbers, and for a
+    model that rounds them by what else is there."""
+    for name, x in getattr(model, "named_parameters", dict)():
+        if x.is_meta:
+            raise ValueError(
+                f"the weight {name} is on meta and holds no numbers to check: "
+                "load the weights, or look at shapes alone, with trace"
+            )
     for x in tensors([*inputs]):
         if x.is_meta or not x.numel():
             raise ValueError(

@@ -1,7 +1,7 @@
 """Learning: parameters that get a gradient, and no others."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import product
@@ -10,11 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.gradients import (
-    output_gradients,
-    parameter_gradients,
+from shapewatch.properties.finding import (
+    BROKEN,
+    HOLDS,
+    UNUSUAL,
+    Verdict,
+    check,
 )
+from shapewatch.properties.gradients import parameter_gradients
 from shapewatch.properties.inputs import optional_inputs
 from shapewatch.properties.order import POSITION_NAMES
 from shapewatch.properties.outputs import FailedError
@@ -25,24 +28,53 @@ from shapewatch.properties.perturbation import (
     watch_modules,
 )
 from shapewatch.properties.structure import blocks, is_norm
-from shapewatch.properties.subject import NotJudgedError, Subject
+from shapewatch.properties.subject import (
+    NotJudgedError,
+    Subject,
+    once,
+    with_model,
+)
 from shapewatch.properties.versions import with_random_weights
-from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 
+NUMBER = re.compile(r"\d+")
 SEEDS = 3  # how many random weights are tried
 
 
+def live_names(subject: Subject) -> set[str]:
+    """Name the parameters that get a gradient; none, where it fails."""
+    with suppress(FailedError):
+        sizes = parameter_gradients(with_model(subject, subject.model))
+        named = subject.model.named_parameters()
+        return {name for name, p in named if sizes.get(p)}
+    return set()
+
+
+@once
+def alive_in_time(subject: Subject) -> set[str]:
+    """Name the parameters that get a gradient, now or once those have moved
+    that do: what others are multiplied with may be 0 at the start."""
+    alive, more = set[str](), live_names(subject)
+    while more - alive:
+        alive |= more
+        more = live_names(with_random_weights(subject, 0, *alive))
+    return alive
+
+
 def others_alive(subject: Subject) -> set[str]:
-    """Name the parameters that get a gradient with some random weights."""
+    """Name the parameters that get a gradient with some random weights, and
+    those like them: other experts are chosen then, if not all."""
     others = (with_random_weights(subject, seed) for seed in range(SEEDS))
-    pairs = ((x.model, parameter_gradients(x)) for x in others)
-    return {name for pair in pairs for name in names_alive(*pair)}
+    more = set().union(*map(live_names, others)) - alive_in_time(subject)
+    return names_like(subject, more)
 
 
-def names_alive(model: nn.Module, sizes: dict[Tensor, float]) -> set[str]:
-    """Name the parameters whose gradient is not 0."""
-    return {name for name, p in model.named_parameters() if sizes.get(p)}
+def names_like(subject: Subject, some: set[str], count: int = 0) -> set[str]:
+    """Name the parameters that are called so but for numbers, or for the
+    first ones, such as those of other experts, or of other blocks."""
+    kinds = {NUMBER.sub("#", name, count) for name in some}
+    every = (name for name, _ in subject.model.named_parameters())
+    return {name for name in every if NUMBER.sub("#", name, count) in kinds}
 
 
 def more_alive(subject: Subject) -> set[str]:
@@ -51,8 +83,8 @@ def more_alive(subject: Subject) -> set[str]:
     part, tried = innermost_model(subject.model), [*optional_values(subject)]
     for name in optional(part):
         for value in tried:
-            with following(More(part, name, value)):
-                alive |= live_names(subject)
+            part.forward = partial(part.forward, **{name: value})
+            alive |= live_names(subject)  # which puts `forward` back
     return alive
 
 
@@ -84,29 +116,6 @@ def optional_values(subject: Subject) -> Iterator[Tensor]:
         yield torch.ones(b, t, c).cumsum(1)
 
 
-class More:
-    """Give a module one more input by name, unless it has it."""
-
-    def __init__(self, part: nn.Module, name: str, value: Tensor):
-        self.part, self.more = part, {name: value}
-
-    def run(
-        self, call: Callable, part: nn.Module, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Call a module."""
-        more = self.more if part is self.part else {}
-        return call(part, *args, **{**more, **kwargs})
-
-
-def live_names(subject: Subject) -> set[str]:
-    """Name the parameters that get a gradient; none, where it fails."""
-    ask = partial(output_gradients, subject.answer)
-    try:
-        return names_alive(subject.model, subject.call(ask, subject.given))
-    except FailedError:
-        return set()
-
-
 def partly_alive(subject: Subject) -> set[str]:
     """Name the parameters of a model without a row for each position that get
     a gradient in some block: it may read some positions only."""
@@ -114,14 +123,7 @@ def partly_alive(subject: Subject) -> set[str]:
         judged_by_position(subject)
         baseline_output(subject)
         return set()
-    alive = {name_in_any_block(name) for name in live_names(subject)}
-    every = (name for name, _ in subject.model.named_parameters())
-    return {name for name in every if name_in_any_block(name) in alive}
-
-
-def name_in_any_block(name: str) -> str:
-    """Give a parameter's name in any block."""
-    return re.sub(r"\d+", "#", name, count=1)
+    return names_like(subject, live_names(subject), 1)
 
 
 EXCEPTIONS = {
@@ -129,6 +131,25 @@ EXCEPTIONS = {
     more_alive: "They do where another input is given, which is optional.",
     partly_alive: "Only some positions are read, and these do without them.",
 }
+
+
+NO_USE = "They change no output: are they for something else?"
+STUCK = (
+    "They never will: their own numbers keep it at 0, as in a product of two "
+    "factors that are both 0. Let one of the two start with random numbers."
+)
+
+
+def like_layers(model: nn.Module) -> str:
+    """Say whose layers start with the same random numbers; or ""."""
+    for path, parts in model.named_modules():
+        listed: Any = parts if isinstance(parts, nn.ModuleList) else ()
+        rows = [[p for p in x.parameters() if p.ndim > 1] for x in listed]
+        pairs = [pair for row in rows[1:] for pair in zip(rows[0], row)]
+        drawn = any((x != x.flatten()[0]).any() for x, _ in pairs)
+        if drawn and all(x is not y and x.equal(y) for x, y in pairs):
+            return f" All layers of {path} start with the same numbers."
+    return ""
 
 
 def shared_module(model: nn.Module) -> str:
@@ -149,8 +170,8 @@ def even_matrix(model: nn.Module) -> str:
     """Say which matrix is of one number; or ""."""
     for name, weight in model.named_parameters():
         if weight.ndim == 2 and min(weight.shape) > 1:
-            first = weight.detach().flatten()[0]
-            if first != 0 and bool((weight == first).all()):
+            first, last = weight.detach().flatten()[[0, -1]]
+            if first == last != 0 and bool((weight == first).all()):
                 says = f"All numbers of {name} are the same: its outputs "
                 return f"{says}learn as one. Draw the numbers at random."
     return ""
@@ -164,12 +185,15 @@ def unlearnt_word(subject: Subject) -> str:
         if isinstance(part, nn.Embedding) and part.padding_idx is not None:
             lookups.extend((path, part, x) for x in tensors(given))
 
-    with watch_modules(subject.model, note):
-        subject.run()
-    for words, (path, table, ids) in product(subject.inputs, lookups):
+    parts = subject.model.modules()
+    if any(getattr(x, "padding_idx", None) is not None for x in parts):
+        with watch_modules(subject.model, note):
+            subject.run()
+    pairs = zip(subject.inputs, subject.real)
+    for (words, real), (path, table, ids) in product(pairs, lookups):
         row = table.padding_idx
         alike = ids.shape == words.shape and (ids == words).float().mean()
-        if alike >= 0.5 and row != subject.ids[0] and (words == row).any():
+        if alike >= 0.5 and (words[real] == row).any():
             says = f"The row of word {row} in {path} never learns: "
             says += f"padding_idx={row}. If it is padding, give "
             return f"{says}pad={row}; if not, leave padding_idx out."
@@ -187,12 +211,13 @@ def live_parameters(subject: Subject) -> Verdict:
     A layer that is not called, or that no optimizer sees, changes no shape.
 
     - Changes: nothing at first. Where a gradient is missing, it draws weights
-      anew, and gives one optional input more.
+      anew, first those that have one, and gives one optional input more.
     - Looks at: gradients of a random sum of all outputs.
     - Says: which parameters get none, and how many tensors have one and are
-      not registered as parameters. Unusual: an optional input would give them
-      one; one module has two names; all numbers of a matrix are the same; or
-      some parameters are frozen.
+      not registered as parameters. Those that get one as soon as others have
+      moved are right, as in LoRA, or with an optional input. Unusual: one
+      module has two names; all numbers of a matrix are the same; or some
+      parameters are frozen.
     """
     model = subject.model
     if not isinstance(model, nn.Module):
@@ -202,7 +227,8 @@ def live_parameters(subject: Subject) -> Verdict:
     reached = parameter_gradients(subject)
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
-    dead = [name for p, name in learns.items() if not reached.get(p)]
+    late = [name for p, name in learns.items() if not reached.get(p)]
+    dead = [name for name in late if name not in alive_in_time(subject)]
     if lost:
         says = (
             f"{len(lost)} tensors could learn and are no parameters, one of "
@@ -213,21 +239,25 @@ def live_parameters(subject: Subject) -> Verdict:
     if dead:
         says = f"{len(dead)} of {len(learns)} parameters get no gradient"
         name, why, level = why_dead(subject, dead)
-        return False, f"{says}, such as {name}. {why}", sizes, level
+        says += f", such as {name}. {why}"
+        return level == HOLDS, says, sizes, level
     alike = shared_module(model) or even_matrix(model)
     if says := unlearnt_word(subject) or alike:
         return False, says, sizes, UNUSUAL
-    return whether_frozen(model, learns, sizes)
+    return whether_frozen(model, len(learns), len(late), sizes)
 
 
-def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
+def whether_frozen(
+    model: nn.Module, count: int, late: int, sizes: Tensor
+) -> Verdict:
     """Say that all learn; or that some cannot, between others that do."""
     named = [x for x in model.named_parameters() if x[1].is_floating_point()]
     frozen = [n for n, p in named if not p.requires_grad]
     odd = [name for name in frozen if not POSITION_NAMES.search(name)]
     if not odd or len(frozen) * 2 >= len(named):
-        says = f"All {len(learns)} parameter tensors get a gradient."
-        return True, says, sizes
+        says = f"All {count} parameter tensors get a gradient"
+        says += f", {late} of them once others have moved" * bool(late)
+        return True, f"{says}.{like_layers(model)}", sizes
     says = (
         f"{len(odd)} of {len(named)} parameters cannot learn, such as "
         f"{odd[0]}: requires_grad is False. Is that intended?"
@@ -237,19 +267,33 @@ def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
 
 def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
     """Name a parameter without a gradient, why, and of which level it is."""
-    first_name = dead[0]
-    why = "They change no output: are they for something else?"
+    if stuck := at_zero(subject, dead).intersection(dead):
+        of = subject.model.get_parameter
+        named = [(bool(of(x).any()), of(x).ndim < 2, x) for x in stuck]
+        return min(named)[-1], STUCK, BROKEN
+    first_name, reasons = dead[0], list[str]()
     for find, says in EXCEPTIONS.items():
         alive = find(subject)
-        why = says if alive.intersection(dead) else why
+        reasons += [says] * bool(alive.intersection(dead))
         dead = [name for name in dead if name not in alive]
-    if not dead or set_aside(subject, dead):
-        return first_name, why, UNUSUAL
+    if not dead:
+        told_more = reasons == [EXCEPTIONS[more_alive]]
+        return first_name, reasons[-1], HOLDS if told_more else UNUSUAL
+    if set_aside(subject, dead):
+        return first_name, [NO_USE, *reasons][-1], UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."
     )
     return dead[0], says, BROKEN
+
+
+def at_zero(subject: Subject, dead: list[str]) -> set[str]:
+    """Name the parameters that get a gradient once those without one have
+    other numbers, and so have those that get one."""
+    alive = alive_in_time(subject)
+    moved = with_random_weights(subject, 0, *alive) if alive else subject
+    return live_names(with_random_weights(moved, 0, *dead))
 
 
 def set_aside(subject: Subject, dead: list[str]) -> bool:
@@ -267,9 +311,9 @@ def set_aside(subject: Subject, dead: list[str]) -> bool:
 
 def is_left_out(model: nn.Module, name: str, dead: list[str]) -> bool:
     """Whether a norm or a table gets no gradient, and parts beside it do."""
-    path = name.rpartition(".")[0]
-    part = model.get_submodule(path)
-    table = isinstance(part, nn.Embedding) or POSITION_TABLE.search(name)
+    path, last = name.rpartition(".")[::2]
+    part, own = model.get_submodule(path), f"{path.rpartition('.')[2]}.{last}"
+    table = isinstance(part, nn.Embedding) or POSITION_TABLE.search(own)
     if not is_norm(part) and not table:
         return False
     weights = around = set(part.parameters())

@@ -95,8 +95,8 @@ def run_loss(subject: Subject, swap: LogitSwap, *given: Any) -> Any:
 
 @once
 def loss_run(subject: Subject) -> LossRun:
-    """Run the loss as it is; NotJudgedError where it cannot be judged, and
-    FailedError for whatever goes wrong."""
+    """Run the loss as it is; NotJudgedError where it cannot be judged, such
+    as one of logits, and FailedError for whatever else goes wrong."""
     if subject.loss is None:
         raise NotJudgedError(f"{NO_LOSS} {loss_form(subject)}")
     target = subject.inputs[-1]
@@ -105,7 +105,15 @@ def loss_run(subject: Subject) -> LossRun:
     if target.shape[1] < 2:
         raise NotJudgedError("There is only one position, and no next word.")
     swap = LogitSwap({})
-    loss = subject.call(partial(run_loss, subject, swap), subject.given)
+    try:
+        loss = subject.call(partial(run_loss, subject, swap), subject.given)
+    except FailedError as error:
+        if swap.reads or swap.results:
+            raise
+        name = getattr(subject.loss, "__name__", type(subject.loss).__name__)
+        says = f"loss={name} fails before the model runs ({error}). Give a "
+        says += f"function of the model, not of logits. {loss_form(subject)}"
+        raise NotJudgedError(says) from error
     loss = loss.detach() if isinstance(loss, Tensor) else loss
     return LossRun(loss, *possible_logits(swap, target))
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,16 +12,25 @@ from torch.nn.functional import cross_entropy
 
 from shapewatch.properties.attention_parts import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.gradients import largest_number
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
     gives_one_row,
     raw_output,
+    watch_modules,
     with_rows,
 )
-from shapewatch.properties.subject import Subject, once, with_model
+from shapewatch.properties.subject import (
+    NotJudgedError,
+    Subject,
+    once,
+    with_model,
+)
+from shapewatch.properties.versions import in_double
 from shapewatch.tracing.record.state import State, seed_all
+from shapewatch.tracing.record.tensors import tensors
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
 PADDING_ALONE = "for a source of padding alone"
@@ -60,8 +70,7 @@ def finite(subject: Subject) -> Verdict:
                 return False, f"{says} {BARE}", rows, UNUSUAL
             if when != LOUDLY:
                 return False, f"{says} {WHERE}", rows
-            small = result.dtype == torch.float16  # none above 65,504
-            if not small and all_attentions(subject):
+            if all_attentions(subject) and not merely_grows(subject):
                 return False, says, rows
     return True, f"All outputs are numbers{loudly}.", rows
 
@@ -87,6 +96,23 @@ def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         source = inputs[0].clone()
         source[0] = source[padding][0]
         yield PADDING_ALONE, subject.run(source, inputs[1])
+
+
+def merely_grows(subject: Subject) -> bool:
+    """Whether numbers grow with loud weights, in double precision, from
+    module to module, until their squares are too large for the model's."""
+    largest, most = [0.0], torch.finfo(raw_output(subject).dtype).max
+
+    def note(*seen: Any) -> None:
+        floats = (x for x in tensors(seen[-1]) if x.is_floating_point())
+        largest.extend(largest_number(x[x.isfinite()]) for x in floats)
+
+    with suppress(NotJudgedError, FailedError):
+        double = in_double(subject)
+        with watch_modules(double.model, note):
+            double.call(partial(loud, double), double.given)
+        return max(largest) ** 2 > most
+    return True  # nobody can tell
 
 
 def loud(subject: Any, *given: Tensor) -> Tensor:
@@ -251,5 +277,7 @@ def flat_rows(x: Tensor) -> Tensor:
 
 def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
     """Tell which rows are judged, which are not padding: (B, T)."""
-    real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
-    return real if real.shape == shape else torch.ones(shape) > 0
+    shape = (*x.shape, 1, 1)[:2]
+    if subject.inputs[-1].shape[:2] == shape:
+        return subject.real[-1]
+    return torch.ones(shape) > 0

@@ -32,6 +32,7 @@ from shapewatch.properties.versions import same_word, with_random_weights
 
 MOST_PAIRS = 32  # how many pairs are tried
 POSITION_NAMES = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.I)
+OR_BEFORE = "They may be in the vectors already."
 PositionPairs = list[tuple[int, int]]
 
 
@@ -66,6 +67,8 @@ def order_sensitivity(subject: Subject) -> Verdict:
                 "output moves. Look at the positions: are they added, and "
                 "does each have its own?"
             )
+            if subject.inputs[which].is_floating_point():
+                return False, f"{says} {OR_BEFORE}", moves, UNUSUAL
             return False, says, moves
     if not judged:
         raise NotJudgedError("No positions are needed, or no words differ.")

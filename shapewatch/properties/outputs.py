@@ -24,8 +24,9 @@ def error_line(error: Exception) -> str:
 
 def find_output(result: Any, rows: Any = None) -> Tensor:
     """Find the tensor in what a model gave: its `logits`, the first that has
-    vectors for the positions of `rows`, or the first."""
-    outputs = tensors(getattr(result, "logits", result))
+    vectors for the positions of `rows`, or the first that is no number."""
+    every = tensors(getattr(result, "logits", result))
+    outputs = [x for x in every if x.ndim] or every
     if not outputs:
         raise FailedError(f"It gave {type(result).__name__}, not a tensor.")
     shape = getattr(rows, "shape", ())[:2]

@@ -8,19 +8,21 @@ import torch
 from torch import Tensor
 
 from shapewatch.properties.attention_parts import all_attentions
-from shapewatch.properties.dependence import owner_of, part_of
+from shapewatch.properties.dependence import part_of
 from shapewatch.properties.finding import (
     UNUSUAL,
     Verdict,
     check,
     whatever_weights,
 )
+from shapewatch.properties.numbers import flat_rows, unpadded_rows
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import (
     depends_on,
     first,
     first_cause,
     output_spread,
+    raw_output,
     reach,
     rounding_tolerance,
     sampled_text,
@@ -28,7 +30,6 @@ from shapewatch.properties.perturbation import (
 from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
-    once,
     with_model,
 )
 
@@ -37,6 +38,10 @@ BY_POSITION = (
     "though no position attends to it: it shifts the numbers of the words. "
     "Give position numbers that leave it out, such as position_ids = "
     "attention_mask.cumsum(-1) - 1, or pad on the right."
+)
+AT_BORDER = (
+    "which a layer reads at the end of the words before they become fewer, "
+    "as a convolution does. Set padding to 0 before each."
 )
 PADDING_HINT = (
     "which should be masked. Look at the padding mask: is it read, and used "
@@ -155,6 +160,8 @@ def without_padding(subject: Subject) -> Verdict:
             says += f"stands on the {side} of the {subject.side(row.which)}, "
             if row.start and not depends_on_padding(subject, row):
                 return False, says + BY_POSITION, moves, UNUSUAL
+            if heard_at_border(subject, row):
+                return False, says + AT_BORDER, moves, UNUSUAL
             return False, says + PADDING_HINT, moves
     if not moved:
         raise NotJudgedError("There is no padding, and no mask for it.")
@@ -166,14 +173,27 @@ def moves_of_padding(subject: Subject, row: PaddedRow) -> Tensor:
     share of the outputs' size: (1, T), 0 at what is no word."""
     beside = subject.call(subject.outputs_of, row.padded)
     alone = subject.call(subject.outputs_of, row.words)
+    of_one = with_model(subject, subject.model, row.words)
     if row.which == subject.last:
         beside = beside[:, row.start : row.start + alone.shape[1]]
-    words = alone.shape[1] == row.words[subject.places[-1]].shape[1]
-    if beside.shape != alone.shape or not words:
+    by_word = alone.shape[:2] == of_one.inputs[-1].shape[:2]
+    if beside.shape != alone.shape or not (by_word or row.start == 0):
         raise FailedError("There is no row for each word.")
-    of_one = with_model(subject, subject.model, row.words)
-    far = (beside - alone).abs().flatten(2).amax(-1) / output_spread(subject)
-    return far.nan_to_num(0.0) * where_real(of_one, subject.last)
+    far = flat_rows((beside - alone).abs()).amax(-1) / output_spread(subject)
+    return far.nan_to_num(0.0) * unpadded_rows(of_one, alone)
+
+
+def heard_at_border(subject: Subject, row: PaddedRow) -> bool:
+    """Whether outputs are fewer than words, as after a strided convolution,
+    and in each attention as many keys are attended to as without padding."""
+    pair = [with_model(subject, subject.model, x) for x in row[3:]]
+    if raw_output(pair[0]).shape[:2] == pair[0].inputs[-1].shape[:2]:
+        return False
+    counts = []
+    for other in pair:
+        every = (x.weights > 0 for x in all_attentions(other))
+        counts.append([int(x.flatten(0, -2).any(0).sum()) for x in every])
+    return counts[0] == counts[1]
 
 
 def depends_on_padding(subject: Subject, row: PaddedRow) -> bool:
@@ -197,7 +217,7 @@ def depends_on_padding(subject: Subject, row: PaddedRow) -> bool:
 def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
     """Give each row that begins or ends with padding."""
     for which in range(len(subject.inputs)):
-        real = where_real(subject, which)
+        real = subject.real[which]
         for b in real.any(1).nonzero()[:, 0].tolist():
             words = real[b].nonzero()[:, 0]
             start, end = int(words[0]), int(words[-1]) + 1
@@ -206,32 +226,3 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
                     alone = part_of(subject, which, slice(start, end), b)
                     padded = part_of(subject, which, slice(None), b)
                     yield PaddedRow(b, which, start, alone, padded)
-
-
-def where_real(subject: Subject, which: int) -> Tensor:
-    """Which positions of an input are words, by mask or id: (B, T)."""
-    for i, (of, word) in padding_masks(subject).items():
-        if of == which:
-            return subject.given[i].bool() == word
-    return subject.real[which]
-
-
-@once
-def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
-    """Find the masks (B, T) of padding: for their places, of which sequence
-    each is, and what it has at words."""
-    masks = {}
-    for i, (x, name) in enumerate(zip(subject.given, subject.names)):
-        which = None if i in subject.places else owner_of(subject, i)
-        if which is None or not bool((x == x.bool()).all()):
-            continue
-        marks, real = x.bool(), subject.real[which]
-        named = x.dtype == torch.bool or "mask" in name
-        word = x.dtype != torch.bool or "pad" not in name
-        if marks.equal(real) or marks.equal(~real):
-            named, word = named or not real.all(), marks.equal(real)
-        elif not real.all():  # it is of something else
-            continue
-        if named:
-            masks[i] = which, word
-    return masks

@@ -1,5 +1,6 @@
 """The past: each position depends on itself and on the one before it."""
 
+import re
 from collections.abc import Iterator
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
@@ -7,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from shapewatch.properties.attention_parts import (
     AttentionParts,
@@ -34,6 +36,7 @@ from shapewatch.properties.perturbation import (
 from shapewatch.properties.subject import NotJudgedError, Subject, once
 
 NO_MIXING = "No position depends on another one, and there is no attention."
+DOCUMENTS = re.compile("(^|_)(doc|document|pack|sequence)")
 MEANT_SO = "Some models do this on purpose."
 
 
@@ -60,9 +63,11 @@ def past(subject: Subject) -> Verdict:
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
     each = (attended_rows(subject, n) for n in range(subject.last + 1))
-    attended, moves = [*chain(*each)], reach(subject, subject.last)
+    moves, attended = reach(subject, subject.last), [*chain(*each)]
     if says := next(filter(None, map(misplaced_rows, attended)), ""):
         return False, says, moves[0]
+    if wrong := across_documents(subject):
+        return wrong
     for back in 0, 1:
         if (unmoved := unmoved_places(subject, back)).any():
             return unmoved_position(subject, unmoved, back)
@@ -70,8 +75,46 @@ def past(subject: Subject) -> Verdict:
         says = f"In {path}, no position attends to itself: the mask hides it, "
         says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
         return False, says, moves[0], UNUSUAL
-    says = "Each position depends on itself, and on the one before it."
+    says = "Each position depends on itself, and on the one before it"
+    says += ", in its document." if documents(subject).any() else "."
     return True, says + sampled_text(subject, subject.last), moves[0]
+
+
+@once
+def documents(subject: Subject) -> Tensor:
+    """Number the documents that are packed in each row, (B, T): a mask that
+    is given cuts between them, or numbers of positions start again."""
+    ids = subject.inputs[-1]
+    b, t = ids.shape[:2]
+    cut = torch.zeros(b, t - 1, dtype=torch.bool)
+    for name, x in zip(subject.names, subject.given):
+        if not isinstance(x, Tensor) or x is ids or len(x) != b:
+            continue
+        if x.ndim > 2 and x.shape[-2:] == (t, t):
+            hides = x < -1e3 if x.is_floating_point() else x == 0
+            sees = ~hides.reshape(b, -1, t, t).all(1)
+            later = (sees[:, s:, :s].flatten(1).any(1) for s in range(1, t))
+            cut |= ~torch.stack([*later], 1)
+        elif x.shape == (b, t) and "position" in name:
+            cut |= x.diff() < 0
+        elif x.shape == (b, t) and DOCUMENTS.search(name):
+            cut |= x.diff() != 0
+    return pad(cut.long().cumsum(1), (1, 0))
+
+
+def across_documents(subject: Subject) -> Verdict | None:
+    """Say which position depends on one of an earlier document."""
+    cut, moves = documents(subject), reach(subject, subject.last)
+    wrong = (moves > 0).tril() & (cut[:, :, None] != cut[:, None])
+    wrong &= subject.real[-1][:, :, None] & subject.real[-1][:, None]
+    if not wrong.any():
+        return None
+    b, t, s = first(wrong)
+    says = f"Sequence {b}: position {t} depends on position {s}, which is of "
+    says += "another document. Documents in one row are kept apart by a mask "
+    says += "of blocks, or by what attention makes of positions that start "
+    says += "again: is it read? Some models see all that is packed."
+    return False, says, moves[b], UNUSUAL
 
 
 def unmoved_places(subject: Subject, back: int) -> Tensor:
@@ -79,6 +122,8 @@ def unmoved_places(subject: Subject, back: int) -> Tensor:
     real = subject.real[-1]
     wrong = reach(subject, subject.last).diagonal(-back, 1, 2) == 0
     wrong &= real[:, back:] & real[:, : wrong.shape[1]]
+    cut = documents(subject)
+    wrong &= cut[:, back:] == cut[:, : wrong.shape[1]]
     if not wrong.any():
         return wrong
     exact = most_exact(subject)  # sharp weights leave next to nothing of some
@@ -91,6 +136,10 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
     b, s = first(wrong)
     ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
     if hint := like_padding(ids[:, : wrong.shape[1]], wrong):
+        if reads_images(subject):
+            raise NotJudgedError(
+                f"An image may replace it: position {s} {hint}"
+            )
         return False, f"Sequence {b}: position {s} {hint}", moves, UNUSUAL
     some = bool((moves[s + back, : s + back] > 0).any())
     whom = f"position {s}" if some else "any position before it"
@@ -100,6 +149,14 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
         return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
     says += ". Look at the mask, and whether attention runs over positions."
     return False, says, moves
+
+
+def reads_images(subject: Subject) -> bool:
+    """Whether it is given images, or what is as wide, beside sequences."""
+    return any(
+        isinstance(x, Tensor) and x.ndim > 3 and x.is_floating_point()
+        for x in subject.given
+    )
 
 
 def mixes(subject: Subject) -> bool:

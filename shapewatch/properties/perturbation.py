@@ -10,8 +10,11 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
+from shapewatch.properties.closeness import are_close as are_close
+from shapewatch.properties.closeness import same as same
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
+    NO_POSITIONS,
     NotJudgedError,
     Subject,
     once,
@@ -22,74 +25,8 @@ from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 
-
-def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
-    """Say that two tensors agree, or raise ValueError saying where not.
-
-    They agree when shapes are equal and every element is: whole numbers to
-    the last digit, decimals, also complex ones, within `atol`, and that share
-    of their size more, because processors round apart. NaN agrees with NaN,
-    and −∞ with −∞.
-
-    >>> same(torch.ones(2, 3), torch.zeros(2, 3) + 1)
-    same: all 6 values of (2, 3) agree
-    """
-    shape, their_shape = tuple(mine.shape), tuple(theirs.shape)
-    if shape != their_shape:
-        raise ValueError(
-            f"not the same shape: mine is {shape}, theirs is {their_shape}"
-        )
-    wrong, many = (~close_elements(mine, theirs, atol)).nonzero(), mine.numel()
-    if len(wrong):
-        where = tuple(wrong[0].tolist())
-        pair = mine[where].item(), theirs[where].item()
-        mine_text, their_text = number_texts(*pair, atol)
-        raise ValueError(
-            f"same shape {shape}, other values: {len(wrong)} of {many} "
-            f"differ, first at {list(where)}: mine {mine_text}, theirs "
-            f"{their_text}"
-        )
-    says = f"all {many} values of {shape} agree"
-    print("same:", f"the one value of {shape} agrees" if many == 1 else says)
-
-
-def are_close(mine: Tensor, theirs: Tensor) -> bool:
-    """Whether two tensors agree."""
-    same_shape = mine.shape == theirs.shape
-    return same_shape and bool(close_elements(mine, theirs).all())
-
-
-def close_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
-    """Tell which elements agree: (...), (...) -> (...)."""
-    pair = mine, theirs
-    if not any(x.is_floating_point() or x.is_complex() for x in pair):
-        return mine == theirs
-    complex_ones = any(x.is_complex() for x in pair)
-    exact = torch.complex128 if complex_ones else torch.float64
-    mine, theirs = mine.to(exact), theirs.to(exact)
-    alike = mine.isclose(theirs, rtol=atol, atol=atol)
-    return alike | mine.isnan() & theirs.isnan()
-
-
-def number_texts(
-    mine: complex, theirs: complex, atol: float
-) -> tuple[str, str]:
-    """Write two numbers in four digits, or in as many as tell them apart."""
-    for digits in (4, 8, 17):
-        texts = [digits_text(x, atol, digits) for x in (mine, theirs)]
-        if texts[0] != texts[1]:
-            break
-    return texts[0], texts[1]
-
-
-def digits_text(value: complex, atol: float, digits: int) -> str:
-    """Write a number in so many digits; a whole one in all of its own."""
-    if isinstance(value, int):
-        return f"{value:d}"
-    return f"{0 if abs(value) <= atol else value:.{digits}g}"
-
-
 LOOKUPS = {"embedding", "__getitem__"}
+FUSED = nn.MultiheadAttention, nn.TransformerEncoderLayer  # have fast paths
 NOISE_SIZE = 2.0  # how large a push is, as a multiple of the vectors' size
 Tensors = Sequence[Tensor]
 Places = list[int] | slice
@@ -121,6 +58,8 @@ class AddNoise(TorchFunctionMode):
         self.positions, self.lookups = positions, 0
         self.ids, self.inputs = [], list(inputs)
         for i in which:
+            if inputs[i].ndim < 2:
+                raise NotJudgedError(NO_POSITIONS)
             if inputs[i].is_floating_point():
                 self.inputs[i] = self.pushed(inputs[i])
             else:
@@ -156,6 +95,7 @@ def with_noise(x: Tensor, positions: Places) -> Tensor:
 
 
 HALF = 1e-4  # steps above this are those of 16 bits and fewer
+NOT_FINITE = "The outputs are not finite: see `finite`."
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 
 
@@ -178,14 +118,16 @@ def distance(
 @once
 def output_spread(subject: Subject, *pushed: int) -> Tensor:
     """How far the outputs' numbers are from each other."""
-    before = baseline_output(subject, *pushed)
+    before = raw_output(subject, *pushed)
     return before[before.isfinite()].std()
 
 
 @once
 def rounding_tolerance(subject: Subject) -> float:
     """How far outputs may round apart, as a share of their size."""
-    before = baseline_output(subject)[subject.real[-1]]
+    before, real = raw_output(subject), subject.real[-1]
+    before = before[real] if before.shape[:2] == real.shape else before
+    before = before[before.isfinite()]
     noise = 8 * coarsest(subject) * before.abs().max() / before.std()
     return max(10 * FAINT, noise.nan_to_num(0.0).item())
 
@@ -196,12 +138,17 @@ def coarsest(subject: Subject, *pushed: int) -> float:
     model, types = subject.model, [raw_output(subject, *pushed).dtype]
     if isinstance(model, nn.Module):
         types += [p.dtype for p in model.parameters()]
-    return max(torch.finfo(x).eps for x in types if x.is_floating_point)
+    floats = (torch.finfo(x).eps for x in types if x.is_floating_point)
+    return max(floats, default=0.0)
 
 
 @once
 def raw_output(subject: Subject, *pushed: int) -> Tensor:
     """Run as it is, on the path of pushed vectors: whatever it gives."""
+    if pushed and isinstance(subject.model, nn.Module):
+        parts = subject.model.modules()
+        if not any(isinstance(part, FUSED) for part in parts):
+            return raw_output(subject)
     with with_noise_added(subject.inputs, [], *pushed) as nudge:
         return subject.run(*nudge.inputs)
 
@@ -213,8 +160,9 @@ def gives_one_row(subject: Subject) -> bool:
 
 
 def judged_by_position(subject: Subject) -> None:
-    """Raise NotJudgedError for a model that gives one output for all."""
-    if gives_one_row(subject):
+    """Raise NotJudgedError for a model that gives one output for all, or
+    reads nothing that has positions."""
+    if subject.real and gives_one_row(subject):
         raise NotJudgedError(
             "There is one output for a whole sequence, not one for each "
             "position."
@@ -233,7 +181,7 @@ def baseline_output(subject: Subject, *pushed: int) -> Tensor:
             f"of the input {tuple(shape)}."
         )
     if not outputs[subject.real[-1]].isfinite().all():
-        raise NotJudgedError("The outputs are not finite: see `finite`.")
+        raise NotJudgedError(NOT_FINITE)
     return outputs
 
 
@@ -261,10 +209,11 @@ def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
 
 def with_rows(subject: Subject, change: Callable[[Tensor], Tensor]) -> tuple:
     """Change all that is given and has a row for each; the rest stays."""
-    count = len(subject.inputs[-1])
+    count, words = len(subject.inputs[-1]), {*map(id, subject.inputs)}
 
     def changed(x: Tensor) -> Tensor:
-        return change(x) if x.ndim and len(x) == count else x
+        square = x.shape[:2] == (count, count) and id(x) not in words
+        return change(x) if x.shape[:1] == (count,) and not square else x
 
     return tree_map_only(Tensor, changed, subject.given)
 

@@ -166,7 +166,7 @@ def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
     alike, placed = same_word(subject, word), []
     for parts in all_attentions(alike):
         operands = parts.q, parts.k, parts.v
-        q, k, v = (by_rows(alike, x.matrix) for x in operands)
+        q, k, v = (full_rows(alike, x.matrix) for x in operands)
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
         within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
         alone = all_alike(v) or (is_turned(v) and is_turned(q))
@@ -174,6 +174,16 @@ def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
             k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
             placed.append(OneWord(parts.path, q, k, v))
     return placed
+
+
+def full_rows(subject: Subject, x: Tensor) -> Tensor:
+    """The same of rows that have no padding, if there are some."""
+    rows = by_rows(subject, x)
+    for real in subject.real:
+        full, size = real.all(1), (len(rows), rows.shape[2])
+        if real.shape == size and full.any():
+            return rows[full]
+    return rows
 
 
 def by_rows(subject: Subject, x: Tensor) -> Tensor:

@@ -4,8 +4,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any
+
+from torch import Tensor
 
 from shapewatch.properties.activations import activations
 from shapewatch.properties.attention import score_scale, weight_rows
@@ -18,6 +20,7 @@ from shapewatch.properties.finding import (
     Finding,
     Report,
 )
+from shapewatch.properties.inputs import no_inputs
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import next_word, padding_in_loss
 from shapewatch.properties.numbers import finite, logits, repeatable
@@ -45,12 +48,26 @@ def why_not_running(subject: Subject) -> str:
     try:
         raw_output(subject)
     except FailedError as error:
+        if odd := no_tensors(subject):
+            raise TypeError(no_inputs(tuple(odd))) from error
         cause = error.__cause__
         if cause is None or isinstance(cause, FailedError):
             return f"The model fails: {error_line(error)}"
         place = failing_place(subject, cause.__traceback__)
         return f"The model does not run: {error_line(error)}{place}"
     return ""
+
+
+def no_tensors(subject: Subject) -> list[Any]:
+    """List what no model reads: an array; or a list, which gave its name to
+    each of its numbers."""
+    lists = [
+        []
+        for x, name in zip(subject.given, subject.names)
+        if subject.names.count(name) > 1 and isinstance(x, int | float)
+    ]
+    odd = [x for x in subject.given if not isinstance(x, PLAIN)]
+    return odd + lists[:1]
 
 
 def failing_place(subject: Subject, trail: TracebackType | None) -> str:
@@ -80,6 +97,7 @@ def is_outer(line: traceback.FrameSummary) -> bool:
     return outer and not line.filename.startswith(ours) and bool(line.line)
 
 
+PLAIN = Tensor, bool, int, float, str, NoneType
 CHECKS = (
     finite,
     repeatable,

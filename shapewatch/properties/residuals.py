@@ -11,7 +11,7 @@ from shapewatch.properties.attention_parts import recorded_run
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.structure import OTHERS, blocks, is_norm
 from shapewatch.properties.subject import NotJudgedError, Subject
-from shapewatch.tracing.questions.flow import FUSED_CALL, Flow
+from shapewatch.tracing.questions.flow import FUSED_CALL, SCALES, Flow
 
 ADDS = {"add", "radd", "iadd"}
 MATRICES = LINEAR | {FUSED_CALL, "conv1d", "conv2d", "addbmm", "bilinear"}
@@ -38,8 +38,9 @@ class Stream:
         self.flow = flow
         self.terms = sums_of_results(flow)
         self.origins = step_origins(flow.sources)
-        pairs = zip(flow.names, flow.sources)
-        plain = [[] if name in MATRICES else terms for name, terms in pairs]
+        every = range(len(flow.steps))
+        self.matrices = {i for i in every if is_matrix(flow, i)}
+        plain = [[] if i in self.matrices else flow.sources[i] for i in every]
         self.direct = step_origins(plain)
         scored = {i for steps in flow.attentions() for i, _ in steps.way}
         self.residuals = [
@@ -62,6 +63,12 @@ def sums_of_results(flow: Flow) -> dict[int, tuple[int, int]]:
             if left is not None and right is not None and alike:
                 sums[i] = left, right
     return sums
+
+
+def is_matrix(flow: Flow, i: int) -> bool:
+    """Whether a step multiplies by a matrix: a vector only weighs."""
+    large = [x for x in flow.steps[i].reads if len(x.shape) > 1]
+    return flow.names[i] in MATRICES and len(large) > 1
 
 
 def step_origins(sources: list[list[int | None]]) -> Sets:
@@ -181,10 +188,12 @@ def ways_back(stream: Stream, run: BlockRun) -> set[bool]:
     ahead, passed, ways = [(last, False)], set[tuple[int, bool]](), set[bool]()
     while ahead:
         i, normed = place = ahead.pop()
-        if place in passed or flow.names[i] in MATRICES:
+        if place in passed or i in stream.matrices:
             continue
         passed.add(place)
-        normed = (normed or in_norm(flow, run, i)) and not adds(stream, run, i)
+        normed = (normed or in_norm(flow, run, i)) and not joins(
+            stream, run, i
+        )
         if run.reads_input(flow, i):
             ways.add(normed)
         makers = (j for j in flow.sources[i] if j is not None)
@@ -207,13 +216,18 @@ def in_norm(flow: Flow, run: BlockRun, i: int) -> bool:
     return name in NORM_CALLS or (path in run.norms and name not in COPIES)
 
 
-def adds(stream: Stream, run: BlockRun, i: int) -> bool:
-    """Whether a step adds two results: within a norm, such as d2l's AddNorm,
-    two that were made before it began."""
-    visit = stream.flow.steps[i].visit
-    terms = stream.terms.get(i)
-    inside = visit.path in run.norms
-    return terms is not None and not (inside and max(terms) >= visit.start)
+def joins(stream: Stream, run: BlockRun, i: int) -> bool:
+    """Whether a step adds two results; or joins them in another way, such as
+    a mean, where a matrix of the block made one. A product is a gate."""
+    flow = stream.flow
+    made = [j for j in flow.sources[i] if j is not None]
+    two = len(made) > 1 or run.reads_input(flow, i)
+    if not two or flow.names[i] in SCALES:
+        return False
+    return i in stream.terms or any(
+        max(stream.direct[j] & stream.matrices, default=-1) >= run.start
+        for j in made
+    )
 
 
 def added_outside(stream: Stream, run: BlockRun) -> bool:
@@ -273,9 +287,8 @@ def stale_sums(stream: Stream) -> Iterator[tuple[int, int]]:
             if at in stream.origins[other.branch] - direct[other.branch]
         ]
         kept = any(at in direct[other.skip] for other in later)
-        stale = [other.at for other in later if other.skip in direct[skip]]
-        if stale and not kept:
-            yield at, stale[0]
+        if later and not kept and later[0].skip in direct[skip]:
+            yield at, later[0].at
 
 
 def double_sum(stream: Stream, block_paths: set[str]) -> Fault:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import torch
 from torch import Tensor, nn
 
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
+from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.perturbation import module_calls
 from shapewatch.properties.subject import NotJudgedError, Subject
 
@@ -15,8 +17,8 @@ NORM_HINT = (
 )
 # Their statistics are meant to run over other axes than the last.
 OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
-NO_NORM = re.compile("No(n|ne)?(?=[A-Z_])")  # as NoNorm, which scales only
-EPSILONS = "eps", "epsilon", "variance_epsilon", "layer_norm_eps"
+# As NoNorm, which scales only; statistics over other axes, or fixed ones.
+NO_NORM = re.compile("^no(n|ne)?_?norm|(batch|group|instance|weight)_?norm")
 OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
@@ -26,27 +28,20 @@ def norm_statistics(subject: Subject) -> Verdict:
     from its own gains and offsets.
 
     That keeps the numbers of a deep model at one size: Ba et al. (2016),
-    equation 4. Norms are known by the name of their class.
+    equation 4. Norms are known by the name of their class, or by what they
+    make of rows of several sizes: rows of one.
 
     - Changes: nothing at first. A norm that seems wrong is run alone, on rows
-      of all sizes, to find gains that are not called weight.
-    - Looks at: what each norm gives, without its gains and offsets. Rows that
-      hardly vary are left out: there its epsilon counts.
+      of all sizes, to find gains that are not called weight; and it is none
+      if it changes each number alone, or cannot be run so.
+    - Looks at: what each norm gives, without its gains and offsets.
     - Says: after which norm which position has which mean square. Unusual: the
       norm has gains that are not a parameter.
     """
     sizes, unusual = [], ""
-    for path, norm, given, gave in module_calls(subject, of=is_norm):
-        if not gave or gave[0].ndim < 3:
-            continue
-        x = without_gains(norm, gave[0])
-        sizes.append(squares := x.square().mean(-1))
-        least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
-        wrong = ~((squares > least) & (squares < 1.1))
-        if given and given[0].shape == x.shape:
-            wrong &= ~are_faint(norm, given[0])
-        gain = subject.call(gain_of, (norm, given)) if wrong.any() else None
-        if not wrong.any() or (gain is not None and is_own(norm, gain)):
+    for path, squares, wrong, gain in norms_of_run(subject):
+        sizes.append(squares)
+        if not wrong.any():
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
         says = f"After {path}, position {t} of sequence {b} has a mean square "
@@ -54,6 +49,8 @@ def norm_statistics(subject: Subject) -> Verdict:
         if gain is None:
             return False, f"{says} {NORM_HINT}", squares
         unusual = unusual or f"{says} It has gains that are no parameter."
+    if not sizes and any(map(is_norm, modules_of(subject))):
+        raise NotJudgedError("No norm of this run can be judged alone.")
     if not sizes:
         raise NotJudgedError("No module's class has the name of a norm.")
     if unusual:
@@ -62,22 +59,59 @@ def norm_statistics(subject: Subject) -> Verdict:
     return True, says, sizes[0]
 
 
-def are_faint(norm: nn.Module, x: Tensor) -> Tensor:
-    """Tell which rows vary so little that a norm's epsilon counts: (...)."""
-    named = (getattr(norm, name, None) for name in EPSILONS)
-    epsilon = next((x for x in named if isinstance(x, float)), 1e-5)
-    return x.float().var(-1, unbiased=False) < 20 * epsilon
+def norms_of_run(
+    subject: Subject,
+) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
+    """Give each norm's path, the mean squares after it, which are wrong, and
+    the gains that it has alone, if they are: of its own, none is wrong."""
+    norms = {*filter(is_norm, modules_of(subject))}
+    calls = module_calls(subject, of=norms.__contains__)
+    for path, norm, given, gave in calls:
+        alike = given and gave and given[0].shape == gave[0].shape
+        if not alike or gave[0].ndim < 3:
+            continue
+        squares, gain = without_gains(norm, gave[0]).square().mean(-1), None
+        least = 0.9 * (1 - 1 / gave[0].shape[-1])  # below 1 if it is unbiased
+        wrong = ~((squares > least) & (squares < 1.1))
+        if wrong.any():
+            try:
+                gain = subject.call(gain_of, (norm, given[0]))
+            except FailedError:  # it is no norm, or reads more than rows
+                continue
+        own = gain is not None and is_own(norm, gain)
+        yield path, squares, wrong & (not own), gain
+
+
+def modules_of(subject: Subject) -> Iterator[nn.Module]:
+    """Give the modules of a model; of a function, none."""
+    yield from getattr(subject.model, "modules", list)()
 
 
 def is_norm(part: nn.Module) -> bool:
-    """Whether a module is a norm of positions, and does not only hold one."""
+    """Whether a module is a norm of positions, by its name or alone, and does
+    not only hold one."""
     kind = type(part)
-    if isinstance(part, OTHERS) or NO_NORM.match(kind.__name__):
+    name, (_, *inner) = kind.__name__.lower(), part.modules()
+    if isinstance(part, OTHERS) or NO_NORM.search(name):
         return False
     if kind.__module__.startswith("torch.nn.utils"):
         return False
-    inner = [type(p).__name__.lower() for p in part.modules()]
-    return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
+    if any(
+        "norm" in type(x).__name__.lower() or [*x.parameters()] for x in inner
+    ):
+        return False
+    return "norm" in name or normalises(part)
+
+
+def normalises(part: nn.Module) -> bool:
+    """Whether a module with gains (C) brings rows of all sizes to one."""
+    shapes = {p.shape for p in part.parameters()}
+    if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape[0] < 2:
+        return False
+    like = torch.zeros(1, 6, *shape).to(next(part.parameters()))
+    with suppress(Exception), torch.no_grad():
+        return gain_along(part, like, -1) is not None
+    return False
 
 
 def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
@@ -97,34 +131,36 @@ def has_channels(gain: Tensor, x: Tensor) -> bool:
     return same and gain.shape[-1:] == x.shape[-1:]
 
 
-def gain_of(norm: nn.Module, given: list[Tensor]) -> Tensor | None:
-    """Ask a norm alone for its gains (C): of rows with mean 0 and mean square
-    1, and of several sizes, it makes gain * row + offset. None where not."""
-    if not given:
-        return None
-    like, widths = given[0], {len(p) for p in norm.parameters(False)}
+def gain_of(norm: nn.Module, like: Tensor) -> Tensor | None:
+    """Ask a norm alone for its gains (C), along the last axis, or along the
+    one where images have channels; None where it has no such."""
+    draw = torch.Generator().manual_seed(0)
+    x, noise = (torch.randn(like.shape, generator=draw).to(like) for _ in "ab")
+    other = x.where(noise > 0, 10 * noise)
+    if norm(x)[noise > 0].allclose(norm(other)[noise > 0], 1e-3, 1e-3):
+        raise NotJudgedError("It changes each number alone.")
+    widths = {n for p in norm.parameters(False) for n in p.shape}
     last = like.ndim == 3 and like.shape[-1] in widths
-    axis = 1 if like.shape[1] in widths and not last else -1
-    rows = standard_rows(like.movedim(axis, -1))
+    axes = (-1, 1) if like.shape[1] in widths and not last else (-1,)
+    gains = (gain_along(norm, like, axis) for axis in axes)
+    return next((gain for gain in gains if gain is not None), None)
+
+
+def gain_along(norm: nn.Module, like: Tensor, axis: int) -> Tensor | None:
+    """Find gains (C): of rows with mean 0 and mean square 1, and of several
+    sizes, a norm makes gain * row + offset. None where not."""
+    draw = torch.Generator().manual_seed(0)
+    rows = torch.randn(like.movedim(axis, -1).shape, generator=draw).to(like)
+    rows = rows - rows.mean(-1, keepdim=True)
+    rows = rows / rows.square().mean(-1, keepdim=True).sqrt()
     sizes = torch.arange(rows[..., 0].numel()).view(rows[..., :1].shape) % 3
     loud = (rows * 10.0**sizes).movedim(-1, axis).to(like)
-    try:
-        plain, turned = (norm(x).movedim(axis, -1) for x in (loud, -loud))
-        odd, even = (plain - turned) / 2, (plain + turned) / 2
-        flat = (x.flatten(0, -2) for x in (odd / rows, even))
-        gain, offset = (x.median(0).values for x in flat)
-        right = torch.allclose(gain * rows + offset, plain, 0.02, 0.02)
-    except Exception:  # it is of another kind
-        return None
+    plain, turned = (norm(x).movedim(axis, -1) for x in (loud, -loud))
+    odd, even = (plain - turned) / 2, (plain + turned) / 2
+    flat = (x.flatten(0, -2) for x in (odd / rows, even))
+    gain, offset = (x.median(0).values for x in flat)
+    right = torch.allclose(gain * rows + offset, plain, 0.02, 0.02)
     return gain if right else None
-
-
-def standard_rows(like: Tensor) -> Tensor:
-    """Draw rows with mean 0 and mean square 1: (..., C)."""
-    draw = torch.Generator().manual_seed(0)
-    rows = torch.randn(like.shape, generator=draw).to(like)
-    rows = rows - rows.mean(-1, keepdim=True)
-    return rows / rows.square().mean(-1, keepdim=True).sqrt()
 
 
 def is_own(norm: nn.Module, gain: Tensor) -> bool:

@@ -1,5 +1,6 @@
 """Subjects: a model and what it is given, ready to be asked."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
@@ -16,9 +17,11 @@ from shapewatch.properties.inputs import (
     no_inputs,
     own_ids,
     refuse_numberless,
+    refuse_options,
     sequences,
 )
 from shapewatch.properties.inputs import accepts_names as accepts_names
+from shapewatch.properties.masks import SaidPadding, paddings_said
 from shapewatch.properties.outputs import (
     FailedError,
     Pick,
@@ -34,6 +37,8 @@ from shapewatch.tracing.record.tensors import tensors
 Result = TypeVar("Result")
 POSITIONS = 16
 LABELS = {"targets", "target", "labels", "y"}  # or a decoder's input
+OF_SOURCE = re.compile("^(memory|encoder|context|src|source)")
+NO_POSITIONS = "No input has positions: none is ids (B, T) or wider."
 
 
 class NotJudgedError(Exception):
@@ -46,6 +51,7 @@ class Sequences:
     given: tuple
     places: list[int]
     ids: tuple[int | None, int | None]  # of padding, and of unknown words
+    paddings: list[SaidPadding]
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -59,8 +65,15 @@ class Sequences:
 
     @property
     def real(self) -> list[Tensor]:
-        """Which positions of each input are not padding: (B, T)."""
-        return [~is_id(x, self.ids[0]) for x in self.inputs]
+        """Which positions of each input are not padding, as masks and
+        lengths say that are given, or else as the id does: (B, T)."""
+        if any(x.ndim < 2 for x in self.inputs):
+            raise NotJudgedError(NO_POSITIONS)
+        real = [~is_id(x, self.ids[0]) for x in self.inputs]
+        for said in self.paddings:
+            length = real[said.which].shape[1]
+            real[said.which] &= said.read(self.given[said.place], length)
+        return real
 
     @property
     def unknown(self) -> list[Tensor]:
@@ -149,6 +162,11 @@ class Subject(ModelRunner):
         loss: Callable | None = None,
     ):
         refuse_class(model)
+        if not callable(model):
+            raise TypeError(f"a model is a module or a function, not {model}")
+        known = {"pad": pad, "unknown": unknown, "causal": causal}
+        known |= {"positions": positions, "output": output, "loss": loss}
+        refuse_options(**known)
         if positions < 2:
             says = f"{positions=} is too few: the first and the last are two"
             raise ValueError(says)
@@ -166,6 +184,9 @@ class Subject(ModelRunner):
         refuse_numberless(model, self.inputs)
         if self.names[self.places[-1]] in LABELS:
             self.places = without_labels(self)
+        if self.last:
+            self.places = output_last(self)
+        self.paddings = paddings_said(*row[:2], self.places, self.ids[0])
 
 
 def subject_of(
@@ -212,6 +233,23 @@ def without_labels(subject: Subject) -> list[int]:
         if subject.run(*others).equal(subject.run()):
             return subject.places[:-1]
     return subject.places
+
+
+def output_last(subject: Subject) -> list[int]:
+    """Put the sequence last of which the output has the rows; where several
+    have as many, and the last is called a source, another one."""
+    fitting = []
+    other = copy(subject)
+    for i in reversed(subject.places):
+        others = [j for j in subject.places if j != i]
+        other.places = [*others, i]
+        with suppress(FailedError):
+            shape = other.call(other.outputs_of, subject.given).shape[:2]
+            if shape == subject.given[i].shape[:2]:
+                fitting.append(other.places)
+        if fitting and not OF_SOURCE.match(subject.names[fitting[-1][-1]]):
+            return fitting[-1]
+    return fitting[0] if fitting else subject.places
 
 
 @contextmanager

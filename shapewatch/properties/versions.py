@@ -113,6 +113,7 @@ def in_double(subject: Subject) -> Subject:
         raise NotJudgedError(f"In every precision, it gives {kind}.")
     if not outputs.isfinite().all() and subject.run().isfinite().all():
         raise NotJudgedError("In double precision it gives NaN or infinity.")
+    double.remembered["raw_output",] = outputs
     return double
 
 

@@ -3,9 +3,8 @@
 `trace` records a run and names its axes: a `Trace`, which prints itself as a
 `Table` of one `Row` a torch call, or, where these are many, as the tree of its
 modules, and gives each tensor an `Axis` a side. What it has found is an
-`Attention`, a `Sheet` of numbers, or a `Scramble`. `load_trace` reads one that
-was saved, a `SavedTrace`, to compare it. A `Diff` shows what was changed in
-a text, line by line.
+`Attention`, a `Sheet` of numbers, or a `Scramble`. A `Diff` shows what was
+changed in a text, line by line.
 `print_shapes` prints while a model runs. `flops` counts without a trace;
 `shape_text`, `shape_html` and `html_table` write.
 """
@@ -15,7 +14,6 @@ from shapewatch.tracing.listing.changes import Diff
 from shapewatch.tracing.markup import html_table, shape_html
 from shapewatch.tracing.printing import print_shapes
 from shapewatch.tracing.questions.attention import Attention
-from shapewatch.tracing.questions.compare import SavedTrace, load_trace
 from shapewatch.tracing.questions.costs import flops
 from shapewatch.tracing.tables import Row, Sheet, Table
 from shapewatch.tracing.traced import Trace
@@ -26,13 +24,11 @@ __all__ = [
     "Axis",
     "Diff",
     "Row",
-    "SavedTrace",
     "Sheet",
     "Table",
     "Trace",
     "flops",
     "html_table",
-    "load_trace",
     "print_shapes",
     "shape_html",
     "shape_text",

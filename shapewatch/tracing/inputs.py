@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from inspect import Parameter, signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -61,55 +61,48 @@ def named_tensors(
     return split_names
 
 
-class MeasuredAxis(NamedTuple):
-    """The size of an axis that has a name, in which tensor, and in words."""
-
-    size: int
-    tensor: str
-    text: str
-
-
 def measured_dims(
     call: ModelCall, axes: Names | None, dims: Dims
 ) -> tuple[Dims, Sizes]:
     """Add the sizes that the named axes of the inputs have to `dims`, and
-    give the size of each; ValueError where a name has two sizes."""
+    give the size of each; ValueError where a name has two sizes. _ is no
+    name."""
     tensors = {} if axes is None else tensors_in(call)
     named = [] if axes is None else named_tensors(call.inputs, axes, tensors)
-    measured = measured_axes(named, tensors)
+    said = dict.fromkeys(dims, "dims say")
+    measured: Dims = {}
+    for x, name, size in each_axis(named):
+        if name not in measured:
+            said.setdefault(name, f"{tensor_text(x, tensors)} says")
+            measured[name] = size
     if not measured.keys() <= dims.keys():
-        dims = {**{name: x.size for name, x in measured.items()}, **dims}
+        dims = {**measured, **dims}
     sizes = run_sizes(dims)
-    for name, axis in measured.items():
-        if axis.size != sizes[name]:
+    for x, name, size in each_axis(named):
+        if size != sizes[name]:
+            names = next(" ".join(names) for y, names in named if y is x)
             raise ValueError(
-                f"dims say {name}={sizes[name]}, and {axis.text}: one name "
-                "has one size."
+                f"{said[name]} {name}={sizes[name]}, and {name} of axes "
+                f"{names!r} has size {size} in {tensor_text(x, tensors)}: "
+                "one name has one size."
             )
     return dims, sizes
 
 
-def measured_axes(
-    named: list[tuple[Tensor, list[str]]], tensors: dict[str, Tensor]
-) -> dict[str, MeasuredAxis]:
-    """Measure the axes that have names; ValueError where one has two sizes.
-    _ is no name."""
-    measured = dict[str, MeasuredAxis]()
+def each_axis(
+    named: list[tuple[Tensor, list[str]]],
+) -> Iterator[tuple[Tensor, str, int]]:
+    """Give each axis that has a name, with its size."""
     for tensor, names in named:
-        path = next(path for path, x in tensors.items() if x is tensor)
-        where = f"{path} {tuple(tensor.shape)}"
         for name, size in zip(names, tensor.shape):
-            if name == "_":
-                continue
-            text = f"{name} of axes {' '.join(names)!r} has size {size} in "
-            axis = MeasuredAxis(size, where, text + where)
-            first = measured.setdefault(name, axis)
-            if first.size != size:
-                raise ValueError(
-                    f"{first.tensor} says {name}={first.size}, and "
-                    f"{axis.text}: one name has one size."
-                )
-    return measured
+            if name != "_":
+                yield tensor, name, size
+
+
+def tensor_text(tensor: Tensor, there: dict[str, Tensor]) -> str:
+    """Write the path of a tensor, and its shape."""
+    path = next(path for path, x in there.items() if x is tensor)
+    return f"{path} {tuple(tensor.shape)}"
 
 
 def names_of_axes(axes: Names) -> list[str]:

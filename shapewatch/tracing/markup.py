@@ -4,14 +4,10 @@ All of it can be read where style is taken away, as on GitHub.
 """
 
 import html
-import io
 import re
-import tokenize
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from keyword import iskeyword
+from collections.abc import Iterable, Sequence
+from keyword import kwlist
 from pathlib import Path
-from tokenize import TokenInfo
 
 from shapewatch.tracing.axes.names import LETTERS, MARKS, Shape
 
@@ -20,18 +16,17 @@ CSS = Path(__file__).parent / "style" / "trace.css"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STYLE = " ".join(COMMENT.sub("", CSS.read_text("utf8")).split())
 STYLE = f"<style>{STYLE}</style>"
-TOKEN_COLOURS = {
-    tokenize.NUMBER: "n",
-    tokenize.STRING: "s",
-    tokenize.COMMENT: "c",
-}
-# From Python 3.12 on, an f-string is many tokens: here it is one.
-BEGINS = getattr(tokenize, "FSTRING_START", None)
-ENDS = getattr(tokenize, "FSTRING_END", None)
-UNBROKEN = re.compile(r"-[\w.]+")  # a line does not end after a minus
-# What stands in a line from one column to another: k is a keyword, f a name
-# that is defined, u what is not broken.
-ColourPart = tuple[int, int, str]
+STRING = r'"{3}[\s\S]*?"{3}|"(?:\\.|[^"\\])*"'
+SINGLE = STRING.replace('"', "'")
+# What has a colour in code: a comment, a string, a name that is defined, a
+# keyword or a number; and u, a minus and its name, which are not broken apart.
+COLOURED = re.compile(
+    r"(?P<c>#.*)|(?P<s>(?:\b[bfru]{1,2})?"
+    f"(?:{STRING}|{SINGLE}))"
+    r"|(?P<f>(?<=\bdef )\w+|(?<=\bclass )\w+)"
+    rf"|(?P<k>\b(?:{'|'.join(kwlist)})\b)"
+    r"|(?P<n>(?<!\w)\.?\d(?:e[-+]|[\w.])*)|(?P<u>-[^\W\d_][\w.]*)"
+)
 
 
 def html_table(
@@ -92,63 +87,12 @@ def shape_html(shape: Shape) -> str:
 
 
 def code_html(lines: Sequence[str]) -> list[str]:
-    """Write lines of code in HTML, coloured by Python's own tokens."""
-    parts = defaultdict[int, list[ColourPart]](list)
-    try:
-        for row, part in colour_parts(lines):
-            parts[row].append(part)
-    except (tokenize.TokenError, SyntaxError):
-        pass  # a part of a statement: what was read so far is coloured
-    return [line_html(line, parts[i]) for i, line in enumerate(lines, 1)]
+    """Write lines of code in HTML, coloured as Python."""
+    code = html.escape("\n".join(lines), quote=False)
+    return COLOURED.sub(colour, code).split("\n")
 
 
-def colour_parts(lines: Sequence[str]) -> Iterator[tuple[int, ColourPart]]:
-    """Find what has a colour, with the number of its line."""
-    text = io.StringIO("\n".join(lines))
-    before = ""
-    for token in merge_fstrings(tokenize.generate_tokens(text.readline)):
-        kind = TOKEN_COLOURS.get(token.type, "")
-        if token.type == tokenize.NAME:
-            kind = "k" if iskeyword(token.string) else ""
-            kind = "f" if before in ("def", "class") else kind
-        (first, start), (last, end) = token.start, token.end
-        for row in range(first, last + 1) if kind else ():
-            left = start if row == first else 0
-            right = end if row == last else len(lines[row - 1])
-            yield row, (left, right, kind)
-        before = token.string
-
-
-def merge_fstrings(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
-    """Make one token of an f-string."""
-    deep, first = 0, None
-    for token in tokens:
-        if token.type == BEGINS:
-            deep, first = deep + 1, first or token
-        if first is None:
-            yield token
-        elif token.type == ENDS:
-            deep -= 1
-            if not deep:
-                string = first._replace(type=tokenize.STRING, end=token.end)
-                first = None
-                yield string
-
-
-def line_html(line: str, parts: list[ColourPart]) -> str:
-    """Write a line: parts in their colours, and what is not broken whole,
-    unless it stands in a part, such as a string."""
-    pieces, at = [], 0
-    unbroken = [
-        (*match.span(), "u")
-        for match in UNBROKEN.finditer(line)
-        if match[0][1:2].isalpha()
-        if not any(start <= match.start() < end for start, end, _ in parts)
-    ]
-    for start, end, kind in sorted([*parts, *unbroken]):
-        if start >= at:
-            pieces.append(html.escape(line[at:start], quote=False))
-            text = html.escape(line[start:end], quote=False)
-            pieces.append(f'<span class="{kind}">{text}</span>')
-            at = end
-    return "".join(pieces) + html.escape(line[at:], quote=False)
+def colour(part: re.Match) -> str:
+    """Give a part of code its colour, on each of its lines."""
+    start, end = f'<span class="{part.lastgroup}">', "</span>"
+    return start + part[0].replace("\n", f"{end}\n{start}") + end

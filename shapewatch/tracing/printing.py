@@ -1,7 +1,7 @@
 """Live printing: the shapes of each step, while the model runs."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import torch
@@ -24,27 +24,28 @@ from shapewatch.tracing.tables import text_line
 from shapewatch.tracing.tracer import trace
 
 
-@contextmanager
 def print_shapes(
     model: nn.Module | None = None,
     *,
     dims: Dims | None = None,
     axes: Names | None = None,
-) -> Iterator[nn.Module | None]:
+) -> AbstractContextManager[nn.Module | None]:
     """Print the shapes in and out of every module while the model runs.
 
-    Use it in a `with` statement; one line a module, as each finishes, so
-    the parts come before the whole.
+    One line a module, as each finishes, so the parts come before the whole.
+    In a `with` statement, the hooks are removed at its end, whatever
+    happened. Called without `with`, it prints from then on.
 
     With `axes`, which name those of the inputs, axes have names, known as in
     `trace`: the model runs ahead, unseen and at other sizes too. A shape that
-    is not as it was then is printed in numbers. The hooks are removed at the
-    end, whatever happened. Raises TypeError for what is no module.
+    is not as it was then is printed in numbers. Raises TypeError for what is
+    no module.
 
         with print_shapes(model, axes=["B T"]):
             model(ids)
 
-    Without a model, whatever is called is printed, one line a torch call:
+    Without a model, whatever is called inside `with` is printed, one line a
+    torch call:
 
     >>> with print_shapes():
     ...     y = torch.ones(2, 3) @ torch.ones(3, 4)
@@ -53,21 +54,13 @@ def print_shapes(
     matmul       (2, 3), (3, 4) -> (2, 4)
     """
     if model is None:
-        with PlainCalls():
-            yield None
-        return
+        return PlainCalls()
     if not isinstance(model, nn.Module):
         raise TypeError(
             f"print_shapes needs a module, not a {type(model).__name__}: "
             "trace(function, ...) lists the calls of a function."
         )
-    preview = Preview(dims, axes)
-    with ExitStack() as stack:
-        first = model.register_forward_pre_hook(preview.run, with_kwargs=True)
-        stack.enter_context(first)
-        stack.enter_context(eagerly())
-        print_modules(model, preview, stack)
-        yield model
+    return ModulePrinter(model, Preview(dims, axes))
 
 
 class PlainCalls(TorchFunctionMode):
@@ -144,29 +137,43 @@ class Preview:
         return (), ()
 
 
-def print_modules(
-    model: nn.Module, preview: Preview, stack: ExitStack
-) -> None:
-    """Let each module print a line when it has run; a scripted one takes no
-    hook."""
-    paths = {module: path for path, module in model.named_modules()}
-    labels = {m: f"{paths[m]} {type(m).__name__}".strip() for m in paths}
-    width = max(map(len, labels.values()))
+class ModulePrinter(AbstractContextManager[nn.Module]):
+    """Lets each module print a line when it has run, but for a scripted one,
+    which takes no hook; leaving `with` stops that."""
 
-    def print_line(
-        module: nn.Module, args: tuple, kwargs: dict, result: Any
+    def __init__(self, model: nn.Module, preview: Preview):
+        self.model, self.preview = model, preview
+        self.paths = {module: path for path, module in model.named_modules()}
+        self.labels = {
+            module: f"{path} {type(module).__name__}".strip()
+            for module, path in self.paths.items()
+        }
+        self.hooks, first = ExitStack(), model.register_forward_pre_hook
+        self.hooks.enter_context(first(preview.run, with_kwargs=True))
+        for part in self.paths:
+            if not isinstance(part, torch.jit.ScriptModule):
+                hook = part.register_forward_hook(self.show, with_kwargs=True)
+                self.hooks.enter_context(hook)
+
+    def show(
+        self, module: nn.Module, args: tuple, kwargs: dict, result: Any
     ) -> None:
-        if preview.busy:
+        """Print what a module was given, and what it made of it."""
+        if self.preview.busy:
             return
-        inputs, outputs = preview.shapes_of(paths[module])
+        inputs, outputs = self.preview.shapes_of(self.paths[module])
         reads = measured_text(shapes_of((args, kwargs)), inputs)
         makes = measured_text(shapes_of((result,)), outputs)
-        print(text_line((labels[module], f"{reads} -> {makes}"), (width, 0)))
+        width = max(map(len, self.labels.values()))
+        line = self.labels[module], f"{reads} -> {makes}"
+        print(text_line(line, (width, 0)))
 
-    for module in paths:
-        if not isinstance(module, torch.jit.ScriptModule):
-            hook = module.register_forward_hook(print_line, with_kwargs=True)
-            stack.enter_context(hook)
+    def __enter__(self) -> nn.Module:
+        self.hooks.enter_context(eagerly())
+        return self.model
+
+    def __exit__(self, *_: object) -> None:
+        self.hooks.close()
 
 
 def measured_text(sizes: list[torch.Size], named: Shapes) -> str:

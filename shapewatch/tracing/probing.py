@@ -1,7 +1,9 @@
 """Probing: the same run again at other sizes, to see how each axis moves."""
 
 import inspect
+import random
 import re
+import sys
 from collections.abc import Callable, Iterable
 from itertools import chain
 
@@ -25,9 +27,11 @@ from shapewatch.tracing.inputs import (
 )
 from shapewatch.tracing.record.models import ModelCall, built_call
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
-from shapewatch.tracing.record.state import State
+from shapewatch.tracing.record.state import State, seed_all
 
 OtherRun = ShapeRun | RecordedRun
+DRAWS = re.compile("rand|normal|uniform|bernoulli|multinomial|exponential")
+SEEDS = 1, 2, 3
 
 
 class ProbeStart:
@@ -37,7 +41,19 @@ class ProbeStart:
     def __init__(self, call: ModelCall, build: Callable | None):
         self.call, self.build = call, build
         self.things: tuple = (build, call.options) if build else call
-        self.state = State(*self.things)
+        self.state, self.numbers = State(*self.things), numbers_ahead()
+
+
+def numbers_ahead() -> str:
+    """Tell which random numbers are next: Python's and NumPy's."""
+    numpy = sys.modules.get("numpy")
+    return repr((random.getstate(), numpy and numpy.random.get_state()))
+
+
+def draws(run: RecordedRun, start: ProbeStart) -> bool:
+    """Whether a run drew numbers, other than by dropout, which keeps sizes."""
+    drawn = any(DRAWS.search(step.name) for step in run.steps)
+    return drawn or start.numbers != numbers_ahead()
 
 
 def probed_calls(
@@ -51,9 +67,13 @@ def probed_calls(
     others, notes = list[OtherRun](), list[str]()
     varied = names_to_vary(start, axes or [], plain_sizes(dims))
     if start and varied:
-        prober = Prober(Reruns(run, start, axes or []), dims, varied)
+        reruns = Reruns(run, start, axes or [])
+        seeds = SEEDS if draws(run, start) else ()
+        prober = Prober(reruns, dims, varied)
         prober.probe()
-        others, notes = prober.others, prober.notes
+        drawn = [reruns.at(run.sizes, seed) for seed in seeds]
+        others = prober.others + [x for x in drawn if not x.error]
+        notes = prober.notes
     return Calls(run, others, notes + run.notes, dims)
 
 
@@ -89,14 +109,16 @@ class Reruns:
             return resized_call(call, self.axes, sizes)
         return built_call(build, factory_sizes(build, sizes), call.options)
 
-    def at(self, sizes: Sizes) -> OtherRun:
-        """Run at other sizes; what went wrong is in the run's `error`.
-        Where it goes another way than the traced run, its calls are found by
-        their lines."""
+    def at(self, sizes: Sizes, seed: int | None = None) -> OtherRun:
+        """Run at other sizes, or with other random numbers; what went wrong
+        is in the run's `error`. Where it goes another way than the traced
+        run, its calls are found by their lines."""
         quick: list[OtherRun] = [] if self.run.error else [ShapeRun(sizes)]
         for again in [*quick, RecordedRun(sizes)]:
             try:
                 self.start.state.put_back(counted=True)
+                if seed is not None:
+                    seed_all(seed)
                 again.record(self.call_at(sizes))
             except Exception as error:  # it cannot be built so, or resized
                 again.error = error

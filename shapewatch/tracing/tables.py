@@ -167,9 +167,7 @@ class Sheet(Printable, Generic[RowType]):
             *(list(map(cell_text, row)) for row in self.rows),
         ]
         widths = [max(map(len, column)) for column in zip(*rows)]
-        right = {
-            i for i, x in enumerate(self.rows[0]) if isinstance(x, int | float)
-        }
+        right = {i for i, x in enumerate(self.rows[0]) if isinstance(x, int)}
         return [text_line(row, widths, right) for row in rows]
 
     def _repr_html_(self) -> str:
@@ -183,8 +181,6 @@ def cell_text(value: Any) -> str:
     the total."""
     if isinstance(value, int):
         return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.4g}"
     if isinstance(value, tuple) and all(isinstance(x, Axis) for x in value):
         return shape_text(value)
     return "total" if value == "" else str(value)

@@ -8,16 +8,8 @@ from shapewatch.tracing.calls import Axes, Calls
 from shapewatch.tracing.lines import kept_value
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.questions import costs
-from shapewatch.tracing.questions.as_json import to_json
 from shapewatch.tracing.questions.attention import Attention, find_attention
-from shapewatch.tracing.questions.compare import (
-    Comparison,
-    File,
-    SavedTrace,
-    compare,
-    saved_trace,
-    write_trace,
-)
+from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.questions.finite import FirstNan, first_nan
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.record.models import ModelCall
@@ -64,7 +56,7 @@ class TracedCalls(Printable):
 
 
 class PrintedCalls(TracedCalls):
-    """The calls of a run, to be printed, written to a file, and compared."""
+    """The calls of a run, to be printed, and compared."""
 
     @gc_paused()
     def tree(self, depth: int | None = None) -> Tree:
@@ -91,24 +83,10 @@ class PrintedCalls(TracedCalls):
     def _repr_html_(self) -> str:
         return self._printed._repr_html_()
 
-    @gc_paused()
-    def to_json(self) -> str:
-        """Write the trace as JSON; `questions.as_json` has the schema."""
-        return to_json(self._calls)
-
-    def save(self, file: File) -> None:
-        """Write the calls, and the values that were kept, for `load_trace`:
-        to be compared with a later run."""
-        write_trace(self._saved(), file)
-
-    def _saved(self) -> SavedTrace:
-        return saved_trace(self._calls)
-
-    def compare(self, reference: "PrintedCalls | SavedTrace") -> Comparison:
-        """Find where this run and another, maybe a saved one, part first."""
-        if isinstance(reference, PrintedCalls):
-            reference = reference._saved()
-        return compare(self._saved(), reference)
+    def compare(self, reference: "PrintedCalls") -> Comparison:
+        """Find where this run and another part first: by the shapes, and by
+        the values that both have kept."""
+        return compare(self._calls, reference._calls)
 
 
 class Trace(PrintedCalls):
@@ -126,8 +104,9 @@ class Trace(PrintedCalls):
     """
 
     def parameters(self) -> Sheet:
-        """Count the parameters of each module."""
-        return costs.sheet_of_sizes(self._call.root, name_of(self.model))
+        """Count the parameters of each module; those of several names once."""
+        rows = costs.sizes_of(self._call.root, name_of(self.model))
+        return Sheet(rows, [])
 
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""

@@ -15,10 +15,25 @@ class Drowned(Attention):
 
 
 class HalfWeights(Attention):
-    """Weights in half precision, of scores that are far from 0."""
+    """Weights in half precision, of scores that may be far from 0."""
+
+    def __init__(self, far=3e3):
+        super().__init__()
+        self.far = far
 
     def weigh(self, scores):
-        return (scores + 3e3).half().softmax(-1).to(scores)
+        return (scores + self.far).half().softmax(-1).to(scores)
+
+
+class HalfScores(Attention):
+    """Queries and keys are multiplied in half precision, as on purpose."""
+
+    def shape(self, q, k):
+        q, k = super().shape(q, k)
+        return q.half(), k.half()
+
+    def weigh(self, scores):
+        return scores.float().softmax(-1)
 
 
 class Squares(nn.LayerNorm):

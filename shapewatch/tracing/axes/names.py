@@ -72,7 +72,8 @@ class AxisNamer:
             for name, size in runs[0].items()
             if all(run[name] == size for run in runs)
         }
-        self.is_probed, self.formulas = len(runs) > 1, Formulas(runs, dims)
+        self.is_probed = any(run != runs[0] for run in runs)
+        self.formulas = Formulas(runs, dims)
 
     def axis(self, sizes: Column) -> Axis:
         """Name the axis that has these sizes, one a run: by its value, where

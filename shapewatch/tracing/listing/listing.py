@@ -296,26 +296,18 @@ def signature(
     node: source.Function, lines: Sequence[str]
 ) -> tuple[range, str]:
     """Give the lines of a signature, and what to write instead: it on one
-    line, if it must be without its types, which the shapes beside it tell;
-    or "" where it stands on one line, has a comment, or would not fit.
+    line, without its types, which the shapes beside it tell; or "" where it
+    stands on one line, has a comment, or would not fit.
 
     `lines` begin with line 1 at index 1.
     """
     rows = range(node.lineno, node.body[0].lineno)
-    if len(rows) > 1 and not any("#" in lines[i] for i in rows):
-        for bare in (False, True):
-            text = signature_text(node, bare)
-            if len(text) <= LISTING_WIDTH:
-                return rows, text
-    return rows, ""
-
-
-def signature_text(node: source.Function, bare: bool) -> str:
-    """Write a signature on one line; if `bare`, without its types."""
     arguments = deepcopy(node.args)
-    for part in ast.walk(arguments) if bare else ():
+    for part in ast.walk(arguments):
         if isinstance(part, ast.arg):
             part.annotation = None
-    kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     gives = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"{kind} {node.name}({ast.unparse(arguments)}){gives}:"
+    text = f"def {node.name}({ast.unparse(arguments)}){gives}:"
+    commented = any("#" in lines[i] for i in rows)
+    fits = len(rows) > 1 and len(text) <= LISTING_WIDTH and not commented
+    return rows, text if fits else ""

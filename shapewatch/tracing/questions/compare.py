@@ -1,45 +1,13 @@
-"""Compare: the first call at which two runs part, one of them maybe saved.
+"""Compare: the first call at which two runs part."""
 
-A file has the calls of a trace, and the values that it kept: plain data, which
-`torch.load` reads with weights_only=True.
-"""
-
-from collections.abc import Iterator
 from difflib import SequenceMatcher
-from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.tensors import USUAL
-
-FORMAT = "shapewatch trace 3"
-File = str | PathLike[str]
-
-
-class ComparedCall(NamedTuple):
-    """A call: its module's path, how it is written, the sizes that it makes,
-    and the values, if they were kept."""
-
-    path: str
-    text: str
-    sizes: list[tuple[int, ...]]
-    values: list[Tensor]
-
-
-Pair = tuple[ComparedCall, ComparedCall]
-
-
-class SavedTrace(NamedTuple):
-    """What of a trace is compared, and saved: `Trace.compare` takes it."""
-
-    calls: list[ComparedCall]
-
-    def __repr__(self) -> str:
-        """Write how much there is: as a file, it may hold many values."""
-        return f"a saved trace (calls: {len(self.calls):,})"
 
 
 class Comparison(NamedTuple):
@@ -57,72 +25,72 @@ class Comparison(NamedTuple):
         return self.text
 
 
-def saved_trace(calls: Calls) -> SavedTrace:
-    """Give what of a trace is saved: values of PyTorch's own class, and none
-    of a vmap."""
-    compared = []
-    for i, (step, row) in enumerate(zip(calls.steps, calls.table.rows)):
-        values = calls.run.values.kept.get(i, [])
-        values = values if all(map(is_plain, values)) else []
-        sizes = [tuple(mark.shape) for mark in step.makes]
-        compared.append(ComparedCall(step.visit.path, row.call, sizes, values))
-    return SavedTrace(compared)
-
-
-def is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is of PyTorch's own class, and not inside a vmap."""
-    in_vmap = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return type(tensor) in USUAL and not in_vmap
-
-
-def compare(mine: SavedTrace, theirs: SavedTrace) -> Comparison:
+def compare(mine: Calls, theirs: Calls) -> Comparison:
     """Find the first call at which two runs part: by its shapes, or, if no
     shape differs, by its values, as far as both have kept them.
 
     Calls that are written alike, in the same module and the same order, are
     compared; values may differ by rounding.
     """
-    pairs = list(equal_calls(mine.calls, theirs.calls))
-    shapes = [shape_difference(*pair) for pair in pairs]
-    values = (value_difference(*pair) for pair in pairs)
-    for differences in shapes, values:
-        for before, difference in enumerate(differences):
-            if difference:
-                path, text, *_ = pairs[before][0]
+    ours, others = written_calls(mine), written_calls(theirs)
+    matcher = SequenceMatcher(None, ours, others, autojunk=False)
+    blocks = matcher.get_matching_blocks()
+    pairs = [(i + k, j + k) for i, j, n in blocks for k in range(n)]
+    for difference in shape_difference, value_difference:
+        for before, (i, j) in enumerate(pairs):
+            if says := difference(mine, i, theirs, j):
+                path, text = ours[i]
                 says = (
                     f"They part in {path or 'the whole model'}, at `{text}`: "
-                    f"{difference}. Calls compared before it: {before}."
+                    f"{says}. Calls compared before it: {before}."
                 )
                 return Comparison(False, path, says)
-    return Comparison(True, "", agreement_text(mine, theirs, pairs))
+    kept = sum(bool(values_of(mine, i, theirs, j)) for i, j in pairs)
+    values = f"with the same values: {kept}" if kept else "no values were kept"
+    text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
+    left = [len(calls) - len(pairs) for calls in (ours, others)]
+    if any(left):
+        text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
+    return Comparison(True, "", text)
 
 
-def equal_calls(
-    mine: list[ComparedCall], theirs: list[ComparedCall]
-) -> Iterator[Pair]:
-    """Pair the calls that are written alike, in the same order."""
-    places = [[call[:2] for call in calls] for calls in (mine, theirs)]
-    matcher = SequenceMatcher(None, places[0], places[1], autojunk=False)
-    for i, j, n in matcher.get_matching_blocks():
-        yield from zip(mine[i : i + n], theirs[j : j + n])
+def written_calls(run: Calls) -> list[tuple[str, str]]:
+    """List the calls of a run: each the module's path, and how it is
+    written."""
+    rows = zip(run.steps, run.table.rows)
+    return [(step.visit.path, row.call) for step, row in rows]
 
 
-def shape_difference(mine: ComparedCall, theirs: ComparedCall) -> str:
+def shape_difference(mine: Calls, i: int, theirs: Calls, j: int) -> str:
     """Say what two calls make, if it has other sizes; else ""."""
-    if mine.sizes == theirs.sizes:
-        return ""
-    a, b = (", ".join(map(str, x.sizes)) for x in (mine, theirs))
-    return f"mine has {a}, theirs has {b}"
+    ours, others = (
+        ", ".join(str(tuple(mark.shape)) for mark in step.makes)
+        for step in (mine.steps[i], theirs.steps[j])
+    )
+    says = f"mine has {ours}, theirs has {others}"
+    return says if ours != others else ""
 
 
-def value_difference(mine: ComparedCall, theirs: ComparedCall) -> str:
+def value_difference(mine: Calls, i: int, theirs: Calls, j: int) -> str:
     """Say how far two calls' values are apart; "" but for rounding."""
-    for a, b in zip(mine.values, theirs.values):
+    for a, b in values_of(mine, i, theirs, j):
         if not nearly_equal(a, b):
             a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
             far = (a - b).abs()[a != b].max().item()
             return f"the shapes agree, the values are up to {far:.3g} apart"
     return ""
+
+
+def values_of(
+    mine: Calls, i: int, theirs: Calls, j: int
+) -> list[tuple[Tensor, Tensor]]:
+    """Pair what two calls made, if both kept it: of PyTorch's own class
+    alone, and not inside a vmap."""
+    ours = mine.run.values.kept.get(i, [])
+    others = theirs.run.values.kept.get(j, [])
+    in_vmap = torch._C._functorch.is_functorch_wrapped_tensor
+    plain = all(type(x) in USUAL and not in_vmap(x) for x in ours + others)
+    return list(zip(ours, others)) if plain else []
 
 
 def nearly_equal(a: Tensor, b: Tensor) -> bool:
@@ -132,45 +100,3 @@ def nearly_equal(a: Tensor, b: Tensor) -> bool:
     wide = torch.promote_types(a.dtype, b.dtype)
     a, b = a.to("cpu", wide), b.to("cpu", wide)
     return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
-
-
-def agreement_text(
-    mine: SavedTrace, theirs: SavedTrace, pairs: list[Pair]
-) -> str:
-    """Say that nothing differs, and how much was compared."""
-    kept = sum(bool(ours.values and others.values) for ours, others in pairs)
-    values = f"with the same values: {kept}" if kept else "no values were kept"
-    text = f"They agree. Calls with the same shapes: {len(pairs)}; {values}."
-    left = [len(trace.calls) - len(pairs) for trace in (mine, theirs)]
-    if any(left):
-        text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    return text
-
-
-def write_trace(saved: SavedTrace, file: File) -> None:
-    """Write a trace into a file."""
-    calls = list(map(tuple, saved.calls))
-    torch.save({"format": FORMAT, "calls": calls}, file)
-
-
-def load_trace(file: File) -> SavedTrace:
-    """Read a trace that `seen.save(file)` wrote, on the CPU. No code in the
-    file is run. Raises ValueError for a file of something else.
-
-    >>> trace(torch.relu, torch.ones(2, 3)).save("relu.pt")
-    >>> load_trace("relu.pt")
-    a saved trace (calls: 1)
-    """
-    data: Any
-    try:
-        data = torch.load(file, map_location="cpu", weights_only=True)
-        if data["format"] != FORMAT:
-            raise KeyError(FORMAT)
-        return SavedTrace([ComparedCall(*call) for call in data["calls"]])
-    except OSError:
-        raise
-    except Exception as error:
-        raise ValueError(
-            f"{file} is no saved trace of this release: seen.save(file) "
-            "writes one."
-        ) from error

@@ -1,6 +1,5 @@
 """Costs: what each module of a model has to learn, and to compute."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
@@ -28,12 +27,12 @@ aten = torch.ops.aten
 
 
 class Size(NamedTuple):
-    """How many parameters a module has, and how many of them are frozen."""
+    """How many parameters a module has; each counts once, whatever its
+    names."""
 
     module: str
     kind: str
     parameters: int
-    frozen: int
 
 
 class Cost(NamedTuple):
@@ -46,32 +45,16 @@ class Cost(NamedTuple):
     multiply_adds: int
 
 
-def sheet_of_sizes(root: nn.Module, name: str) -> Sheet[Size]:
-    """Count the parameters of each module: all, and the frozen ones. One with
-    several names counts once; buffers do not count."""
-    names = defaultdict(list)
-    for path, parameter in root.named_parameters(remove_duplicate=False):
-        names[parameter].append(path)
-    notes = [
-        f"one parameter, counted once: {', '.join(alike)}"
-        for alike in names.values()
-        if len(alike) > 1
-    ]
-    return Sheet(sizes_of(root, name), notes)
-
-
 def sizes_of(root: nn.Module, name: str) -> list[Size]:
     """List the size of each module, the whole last; `name` is that of what
     runs it, where the whole is only what holds several."""
     first, *others = root.named_modules()
     rows = []
     for path, module in [*others, first]:
-        weights = list(module.parameters())
-        count = sum(x.numel() for x in weights)
-        frozen = sum(x.numel() for x in weights if not x.requires_grad)
+        count = sum(x.numel() for x in module.parameters())
         kind = type(module)
         label = name if kind is nn.Module else kind.__name__
-        rows.append(Size(path, label, count, frozen))
+        rows.append(Size(path, label, count))
     return rows
 
 
@@ -93,7 +76,7 @@ def flops_of(call: ModelCall) -> Sheet[Cost]:
         call.run()
     counts = counter.get_flop_counts()
     rows = []
-    for path, kind, learned, _ in sizes_of(call.root, name_of(call.model)):
+    for path, kind, learned in sizes_of(call.root, name_of(call.model)):
         n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, learned, n, n // 2))
     return Sheet(rows, [FLOPS_NOTE])

@@ -203,7 +203,9 @@ def first_nan(calls: Calls, call: ModelCall) -> FirstNan:
     culprit, then = run.culprits()
     if culprit is None:
         return FirstNan(None, "", nothing_found(run))
-    rows, step = call_rows(calls, run), run.steps[culprit.step]
+    if calls.run.calls != run.calls:  # it ran otherwise this time
+        calls = Calls(run, [], [], calls.given)
+    rows, step = calls.table.rows, run.steps[culprit.step]
     where = call_place(step, rows[culprit.step])
     lines = [
         *heading_lines(culprit, where, call),
@@ -267,12 +269,6 @@ def read_lines(culprit: NonFinite, step: Step, call: ModelCall) -> list[str]:
             missing = f", and {read.nan:,} NaN" if read.nan else ""
             lines.append(f"  {weights.get(key, name)}: {read.ends}{missing}")
     return lines
-
-
-def call_rows(calls: Calls, run: RecordedRun) -> list[Row]:
-    """Give the rows of a run: those of a trace, if it has the same calls."""
-    same = calls.run.calls == run.calls
-    return (calls if same else Calls(run, [], [], calls.given)).table.rows
 
 
 def source_line(step: Step) -> str:

@@ -216,16 +216,11 @@ held_state.register(
     partial, lambda call: HeldState((call.func, call.args, call.keywords))
 )
 held_state.register(
-    random.Random,
-    lambda numbers: HeldState(
-        (), partial(numbers.setstate, numbers.getstate())
-    ),
+    random.Random, lambda x: HeldState((), partial(x.setstate, x.getstate()))
 )
 held_state.register(
     torch.Generator,
-    lambda numbers: HeldState(
-        (), partial(numbers.set_state, numbers.get_state())
-    ),
+    lambda x: HeldState((), partial(x.set_state, x.get_state())),
 )
 
 
@@ -257,7 +252,7 @@ class State:
                     held = held_state(thing)
                     self.held += [held] if held.put_back else []
                     ahead += [x for x in held.parts if type(x) not in PLAIN]
-        self.held += [HeldState((), random_numbers())] if things else []
+        self.held += random_numbers() if things else []
 
     def put_back(self, counted: bool = False) -> None:
         """Give all things back what they held, as far as they let us.
@@ -282,20 +277,13 @@ class State:
         self.put_back()
 
 
-def random_numbers() -> Callable[[], None]:
+def random_numbers() -> list[HeldState]:
     """Remember which random numbers are next: Python's, NumPy's, PyTorch's."""
-    python, numpy = random.getstate(), sys.modules.get("numpy")
-    numpy_state = numpy and numpy.random.get_state()
-    states = [(generator, generator.get_state()) for generator in generators()]
-
-    def put_back() -> None:
-        random.setstate(python)
-        if numpy:
-            numpy.random.set_state(numpy_state)
-        for generator, state in states:
-            generator.set_state(state)
-
-    return put_back
+    ways: list[tuple[Callable, Any]] = [(random.setstate, random.getstate())]
+    if numpy := sys.modules.get("numpy"):
+        ways.append((numpy.random.set_state, numpy.random.get_state()))
+    ways += [(x.set_state, x.get_state()) for x in generators()]
+    return [HeldState((), partial(put, state)) for put, state in ways]
 
 
 def generators() -> list[torch.Generator]:

@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 Span = tuple[int, int, int, int]
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef
 RETURN = "return"  # no variable can be called so
 Lines = tuple[str, ...]
 # The variables that have a value: (), or which of its parts.

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from shapewatch.properties import live_parameters
-from tests.helpers.strangers import GPT, IDS, Block, Kinds
+from tests.helpers.blocks import LowRank, of_blocks
+from tests.helpers.strangers import GPT, IDS, Block, Encoder, Kinds
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
 
@@ -60,12 +61,27 @@ class Pooled(nn.Module):
         return self.head(x[:, 0])
 
 
+def low_rank(*zeros):
+    """A model with a pair of small matrices, of which some are 0."""
+    model = of_blocks(LowRank)()
+    for name in zeros:
+        nn.init.zeros_(model.blocks[0].get_parameter(name))
+    return model
+
+
+PAIR, STUCK = (
+    ("a.weight", "a.bias", "b.weight"),
+    ".*blocks.0.a.weight. They never will",
+)
 OPTIONAL = "unusual", ".*where another input is given", IDS
 CASES = {
     "kinds": (Kinds, *OPTIONAL),
     "a memory": (Asks, *OPTIONAL),
     "a wrapped memory": (lambda: Wrapped(Asks()), *OPTIONAL),
     "forgets": (Forgets, "broken", ".*such as blocks.0.told.weight", IDS),
+    "LoRA": (lambda: low_rank("b.weight"), "holds", ".*, 2 of", IDS),
+    "LoRA at 0": (lambda: low_rank(*PAIR), "broken", STUCK, IDS),
+    "copies": (Encoder, "holds", ".*All layers of encoder.layers", IDS),
     "pooled": (Pooled, "unusual", "2 of .*Only some positions", PICTURE),
 }
 

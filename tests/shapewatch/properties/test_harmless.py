@@ -24,7 +24,7 @@ def test_a_report_changes_nothing_of_a_model(name):
     before = witnessed(model)
     seen = report(model, IDS)
     assert differences(before, witnessed(model)) == []
-    assert seen["finite"].holds is not None, seen
+    assert seen["repeatable"].holds is not None, seen
 
 
 @pytest.mark.full

@@ -1,6 +1,7 @@
 """What a check sees of attention, in every layout."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -272,6 +273,8 @@ def test_a_wrong_scale_is_measured_wherever_it_is_put(where, factor):
     assert finding.holds is False
     assert f"variance {factor**2:.2f}" in finding.says
     assert_close(finding.seen, torch.tensor([[factor**2]]))
+    attend.config = SimpleNamespace(query_scalar=12 / factor**2)
+    assert score_scale(attend, ROWS).level == "unusual"
 
 
 def test_gains_and_offsets_are_not_held_against_a_norm():

@@ -46,7 +46,6 @@ UNUSUAL = {
     "NaN at padding": ["padding_invariance"],  # it is counted as words are
     "a sink": ["weight_rows"],
     "the same, unnested": ["finite"],
-    "0 at first": ["past", "order_sensitivity", "live_parameters"],
 }
 
 

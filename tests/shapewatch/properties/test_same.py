@@ -14,6 +14,8 @@ TURNS = torch.polar(torch.ones(3), torch.arange(3.0))
 NOTHING = torch.tensor([complex(math.nan, 0)])
 ONE = torch.tensor([1j, 0, 0])
 LAST = torch.tensor([[0, 0, 0], [0, 0, 0.5]])
+DRAWN = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(0))
+LATER = DRAWN.roll(1, 1).index_fill(1, torch.tensor([0]), 0)
 TOO_LARGE = torch.tensor([2**53])  # one more is no float64 any more
 
 
@@ -56,3 +58,24 @@ def test_equal_tensors_are_the_same(mine, theirs, capsys):
 def test_the_first_difference_is_shown(mine, theirs, says):
     with pytest.raises(ValueError, match=f"{re.escape(says)}(, first|$)"):
         same(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "says"),
+    [
+        (DRAWN * 12**0.5, "; theirs = 3.464 × mine everywhere"),
+        (DRAWN - 0.25, "; theirs - mine = -0.25 everywhere"),
+        (DRAWN.mT, "; they agree after swapping the last two axes"),
+        (LATER, "; theirs[i] is mine[i - 1], along axis 1"),
+        (DRAWN.index_fill(1, torch.tensor([3]), 0), "only the last row"),
+        (DRAWN.triu(), "; they differ only below the diagonal"),
+    ],
+)
+def test_it_is_said_how_theirs_follows_from_mine(theirs, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        same(DRAWN, theirs)
+
+
+def test_a_softmax_over_another_axis_is_told_by_what_sums_to_1():
+    with pytest.raises(ValueError, match="mine sums to 1 along axis 1, th"):
+        same(DRAWN.softmax(1), DRAWN.softmax(2))

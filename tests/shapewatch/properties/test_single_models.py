@@ -56,6 +56,25 @@ class OddNorm(nn.Module):
         return self.gain * x / x.square().mean(-1, keepdim=True).sqrt()
 
 
+def called(name, act, kind=nn.LayerNorm, *parts):
+    """A model of one part, of a class with this name."""
+    named = type(name, (kind,), {"forward": lambda _, x: act(x)})
+    return nn.Sequential(named(*parts or [12]))
+
+
+def growing():
+    """No norm holds back what attention reads."""
+    return nn.Sequential(*(nn.Linear(16, 16) for _ in range(40)), Attention())
+
+
+def root(x):
+    return normalize(x, dim=-1) * x.shape[-1] ** 0.5
+
+
+def centred(x):
+    return x - x.mean(-1, True)
+
+
 def unread(inside=False):
     """A model with a pooler that nothing reads, or a part of a block."""
     model = GPT()
@@ -162,6 +181,7 @@ class Translator(Masked):
 
 
 DEFAULTS = "", [IDS], {}
+OUT = called, "NormOut", centred, nn.Sequential, nn.Linear(12, 12)
 MAY_HEAR_ALL = {"causal": False, "positions": 7}
 NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
 NO_SOURCE = partial(TwoSides, source=False), "When source positions 0 and 1"
@@ -187,6 +207,15 @@ CASES = {
     "norm_statistics": [
         ("unusual", lambda: nn.Sequential(OddNorm(3.0)), "", [ROWS]),
         ("holds", lambda: nn.Sequential(OddNorm(1.0)), "", [ROWS]),
+        ("holds", partial(called, "Any", root), "", [ROWS]),
+        ("broken", partial(called, "ANorm", centred), "", [ROWS]),
+        (
+            "not judged",
+            partial(called, "ANorm", torch.tanh),
+            "judged alone",
+            [ROWS],
+        ),
+        ("not judged", partial(*OUT), "", [ROWS]),
         ("holds", partial(GPT, attention=NormedHeads)),
         ("broken", partial(GPT, attention=NORMED)),
     ],
@@ -202,6 +231,7 @@ CASES = {
             "",
             [WIDE],
         ),
+        ("holds", growing, "All outputs are numbers.", [WIDE]),
     ],
     "repeatable": [
         ("broken", KeepsMask, "after a run on other rows", [PADDED], PADS),

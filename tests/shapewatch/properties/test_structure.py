@@ -35,6 +35,30 @@ def test_blocks_are_what_lists_have_with_norms_and_layers_inside():
     assert [path for path, _ in blocks(Block())] == []
 
 
+class FinalNorm(Block):
+    """A sublayer is joined with what it reads; then comes a norm."""
+
+    join = None
+
+    def forward(self, x):
+        return self.norm(self.join(x, self.layers(self.norm(x))))
+
+
+INSIDE = {
+    "an interpolation": lambda _, x, y: torch.lerp(x, y, 0.5),
+    "a vector": lambda _, x, y: torch.stack([x, y], -1) @ torch.ones(2),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_before_a_final_norm_a_block_may_join_in_any_way(name, monkeypatch):
+    monkeypatch.setattr(FinalNorm, "join", INSIDE[name])
+    torch.manual_seed(0)
+    body = nn.Sequential(FinalNorm(), FinalNorm())
+    finding = identity(nn.Sequential(nn.Embedding(50, 12), body), IDS)
+    assert finding.holds, finding
+
+
 class Outside(nn.Module):
     """Blocks without residuals, and what is made of x and theirs (B, T, C)."""
 
@@ -53,6 +77,19 @@ class Outside(nn.Module):
             x = x + self.mix(x).cumsum(1)
             x = self.join(self, x, block(x), old)
         return x
+
+
+def test_positions_may_be_added_again_for_every_block():
+    def forward(ids):
+        x, places = model.table(ids), model.table(ids.sort()[0])
+        for block in [*model.blocks] * 2:
+            x = x + block(x) * model.mix(x + places)
+        return x
+
+    torch.manual_seed(0)
+    model = Outside(None)
+    model.forward = forward
+    assert identity(model, IDS).level == "holds"
 
 
 JOINS = {

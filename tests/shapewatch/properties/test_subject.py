@@ -25,20 +25,24 @@ class Padded(nn.Identity):
     pad = 5
 
 
+RUNNING = running_model()
+
+
 @pytest.mark.parametrize(
     ("model", "known", "ids"),
     [
         (nn.Identity(), {}, (None, None)),
         (Padded(), {}, (5, None)),
         (Padded(), {"pad": 1}, (1, None)),
-        (running_model(), {}, (1, 0)),
-        (running_model(), {"pad": 0}, (0, 1)),
+        (RUNNING, {}, (1, 0)),
+        (RUNNING, {"pad": 0}, (0, 1)),
     ],
 )
 def test_padding_and_unknown_words_are_the_models_or_what_is_said(
     model, known, ids
 ):
-    subject = Subject(model, (IDS,), **known)
+    given = (IDS, IDS) if model is RUNNING else (IDS,)
+    subject = Subject(model, given, **known)
     assert subject.ids == ids
     pad, unknown = (-1 if known is None else known for known in ids)
     assert subject.real[0].equal(IDS.ne(pad))
@@ -63,7 +67,9 @@ COUNTED = torch.arange(4)[None]
         (lambda *x: x[0], (IDS, COUNTED), [0]),
         (lambda *x: x[0], (IDS, IDS == 1), [0]),
         (lambda x, mask: x, (IDS, IDS), [0]),
-        (lambda *x: x[0], (IDS, COUNTED + 4), [0, 1]),
+        (lambda *x: x[0], (IDS, COUNTED + 4), [1, 0]),
+        (lambda *x: x[1], (IDS, COUNTED + 4), [0, 1]),
+        (lambda x, memory: x, (ROWS, ROWS), [1, 0]),
         (lambda *x: x[0], (COUNTED,), [0]),
         (lambda *x: x[0], (ROWS[..., None], torch.tensor([3.0, 7.0])), [0]),
     ],
@@ -182,6 +188,7 @@ def quantised():
     [
         (GPT, WORDS[:, :0], r"an input \(2, 0\) on cpu holds no numbers"),
         (GPT, WORDS.to("meta"), "on meta holds no numbers"),
+        (lambda: GPT().to("meta"), WORDS, "the weight .* is on meta"),
         (quantised, WORDS, "a quantised Linear rounds"),
     ],
 )
@@ -195,6 +202,26 @@ def test_what_is_no_tensor_is_no_input(given):
     says = f"ids \\(B, T\\), and not: {type(given).__name__}"
     with pytest.raises(TypeError, match=says):
         report(GPT(), given)
+
+
+@pytest.mark.parametrize("given", [[[1, 2]], IDS.numpy()])
+def test_what_is_no_tensor_is_no_named_input(given):
+    with pytest.raises(TypeError, match="inputs are tensors, such as ids"):
+        report(lambda ids, n: ids.mul(n), ids=given, n=torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "known", "says"),
+    [
+        ((WORDS,), {"pad": "<pad>"}, "pad='<pad>' is not an id"),
+        ((WORDS,), {"loss": "ce"}, "loss='ce' is not a function"),
+        ((WORDS,) * 3, {}, "too many positional arguments: the model's"),
+        (({"ids": WORDS, "mask": WORDS},), {}, "'mask' is neither an option"),
+    ],
+)
+def test_what_no_model_is_called_with_is_refused(inputs, known, says):
+    with pytest.raises(TypeError, match=says):
+        report(GPT(), *inputs, **known)
 
 
 def test_what_the_cast_to_double_breaks_is_not_judged():

@@ -101,6 +101,7 @@ RIGHT = {
         *(lambda: GPT().half(), lambda: GPT().double()),
         *(rounding.LatePlaces, rounding.SingleOnly),
         *map(attending, (rounding.FilledLarge, strangers.Finite)),
+        attending(rounding.HalfScores),
     ],
 }
 WRONG = {
@@ -137,7 +138,7 @@ WRONG = {
     "precision": {
         "broken": [partial(rounding.Offset, norm=rounding.Squares)],
         "unusual": [
-            attending(rounding.HalfWeights),
+            *(attending(rounding.HalfWeights, far=x) for x in (3e3, 0.0)),
             partial(rounding.LatePlaces, torch.bfloat16),
         ],
     },

@@ -102,6 +102,7 @@ def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
 
 UNJUDGED = {
     "no loss": (GPT, IDS, None, "There is no loss: give loss="),
+    "of logits": (GPT, IDS, cross_entropy, "not of logits. loss(model, ids)"),
     "vectors": (
         lambda: nn.Linear(4, 9),
         torch.randn(2, 5, 4),

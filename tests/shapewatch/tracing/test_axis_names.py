@@ -2,6 +2,8 @@
 that keeps every size and scrambles the elements is flagged."""
 
 import itertools
+import random
+import re
 
 import pytest
 import torch
@@ -206,6 +208,20 @@ FLAGGED = {
     split: ("x.view(B, H, T, D)", *SPLIT),
     merged: ("heads.reshape(B, T, H * D)", *SPLIT[::-1]),
 }
+
+
+@pytest.mark.parametrize(
+    ("rows", "mark"),
+    [
+        (lambda: torch.randint(1, 99, ()).item(), "[?]"),
+        (lambda: random.randrange(1, 99), "[?]"),
+        (lambda: int((torch.rand(99) > 0.5).sum()), "[?]"),
+        (lambda: len(torch.rand(5)), ""),
+    ],
+)
+def test_a_size_that_is_drawn_is_not_proved(rows, mark):
+    seen = trace(lambda x: x.new_ones(rows(), 3), torch.ones(2, 8), axes="B T")
+    assert re.search(rf"\(B, T\) -> \(\d+{mark}, 3\)", str(seen))
 
 
 @pytest.mark.parametrize("model", FLAGGED)

@@ -100,23 +100,49 @@ def test_nested_inputs_are_named_by_the_path_to_them(name, keyword):
     assert [(id(x), bits(x)) for x in parts(past)] == before
 
 
+IN = {"past": {"k": [PAST]}}
 GIVEN = "It is given input_ids (2, 6), past.k.0 (2, 3, 4)."
+TWICE = {"axes": {"past.0": "B P D", "past.1": "B T D"}}
+BOTH = {"past": PAST, "axes": ["B T", "B T _"]}
+WHOLE = "whole numbers, with + - * // and"
 
 
 @pytest.mark.parametrize(
-    ("axes", "said"),
+    ("options", "said"),
     [
-        ({"ids": "B T"}, f"axes: 'ids' is not a tensor. {GIVEN}"),
-        ({"past": "B P D"}, f"axes: 'past' is not a tensor. {GIVEN}"),
-        ({"past": {"k": "B"}}, "axes: past is {'k': 'B'}. Write the names"),
-        ({"past.k.0": "B P"}, "axes 'B P' name 2 axes, and the input (2, 3"),
-        (["B T", "B P D", "B"], GIVEN),
-        ([["B", "T"]], "axes=[['B', 'T']]: Write the names"),
+        (IN | {"axes": {"ids": "B T"}}, f"'ids' is not a tensor. {GIVEN}"),
+        (IN | {"axes": {"past": "B"}}, f"'past' is not a tensor. {GIVEN}"),
+        (IN | {"axes": {"past": {"k": "B"}}}, "past is {'k': 'B'}. Write the"),
+        (IN | {"axes": {"past.k.0": "B P"}}, "'B P' name 2 axes, and the inp"),
+        (IN | {"axes": ["B T", "B P D", "B"]}, GIVEN),
+        ({"axes": [["B", "T"]]}, "axes=[['B', 'T']]: Write the names"),
+        ({"past": [PAST, PAST]} | TWICE, "'past.1' is 'B T D', and the same"),
+        (BOTH, "input_ids (2, 6) says T=6, and T of axes"),
+        (BOTH, "'B T _' has size 3 in past (2, 3, 4)"),
+        ({"axes": "B T", "dims": {"T": 9}}, "dims say T=9, and T of axes 'B"),
+        *(
+            ({"dims": {"C": c, "H": 4}}, WHOLE)
+            for c in ("H/2", "H**2", "f(H)")
+        ),
+        (
+            {"dims": {"C": "H*D", "H": 3}},
+            "{'C': 'H*D'} use names that are unk",
+        ),
+        ({"dims": {"C": "F", "F": "C", "B": 2}}, "'C': 'F', 'F': 'C'"),
+        ({"dims": {"C": "C + 1"}}, "Known are none"),
+        ({"dims": {"C": "H*"}}, "C is 'H*'"),
+        ({"dims": {"C": 1.5}}, "C is 1.5"),
+        ({"dims": {"T": -3, "S": "T+9"}}, "dims: T is -3. A size is 0 or"),
+        ({"dims": ["B", "T"]}, "dims=['B', 'T'] is not valid: give sizes"),
+        ({"axes": 2}, "axes=2 is not valid: give names"),
+        ({"build": 3}, "build=3 is not valid: give a function"),
+        ({"build": lambda: 3}, "build returns int: let it return a model"),
+        ({"build": lambda: (MODEL, IDS)}, "build returns Reader, Tensor: let"),
     ],
 )
-def test_errors_say_what_there_is(axes, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        trace(MODEL, IDS, past={"k": [PAST]}, axes=axes)
+def test_what_does_not_fit_is_refused_in_words(options, said):
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        trace(MODEL, IDS, **options)
 
 
 @pytest.mark.parametrize(
@@ -130,47 +156,6 @@ def test_errors_say_what_there_is(axes, said):
 def test_sizes_follow_from_the_inputs(axes, dims, sizes):
     seen = trace(MODEL, IDS, past=PAST, axes=axes, dims=dims)
     assert seen.sizes[0] == {"H": 2} | sizes if "C" in dims else sizes
-
-
-def test_equal_sizes_of_two_names_are_told_apart():
-    q, k = torch.ones(2, 8, 4), torch.ones(2, 8, 4)
-    seen = trace(lambda q, k: q @ k.mT, q, k, axes=["B T _", "B S _"])
-    assert last(seen) == "(B, T, S)"
-
-
-@pytest.mark.parametrize(
-    ("axes", "dims", "said"),
-    [
-        (["B T", "B T _"], {}, "input_ids (2, 6) says T=6, and T of axes"),
-        (["B T", "B T _"], {}, "'B T _' has size 3 in past (2, 3, 4)"),
-        (["B T", None], {"T": 9}, "dims say T=9, and T of axes 'B T' has "),
-        (["B T", "B S C"], {"C": "2*H", "H": 3}, "dims say C=6, and C of"),
-    ],
-)
-def test_a_name_of_two_sizes_is_refused(axes, dims, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        trace(MODEL, IDS, past=PAST, axes=axes, dims=dims)
-
-
-def test_one_tensor_has_one_name_for_each_axis():
-    axes = {"past.0": "B P D", "past.1": "B T D"}
-    with pytest.raises(ValueError, match="past.1.*other names elsewhere"):
-        trace(MODEL, IDS, past=[PAST, PAST], axes=axes)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"dims": ["B", "T"]}, "dims=['B', 'T'] is not valid: give sizes"),
-        ({"axes": 2}, "axes=2 is not valid: give names"),
-        ({"build": 3}, "build=3 is not valid: give a function"),
-        ({"build": lambda: 3}, "build returns int: let it return a model"),
-        ({"build": lambda: (MODEL, IDS)}, "build returns Reader, Tensor: let"),
-    ],
-)
-def test_an_option_of_the_wrong_kind_is_told_how_to_be_written(options, said):
-    with pytest.raises(TypeError, match=re.escape(said)):
-        trace(MODEL, IDS, **options)
 
 
 def test_a_factory_takes_sizes_that_somebody_says():
@@ -203,26 +188,6 @@ def test_dimensions_are_written_with_whole_numbers_signs_and_parentheses():
     given = {"H": 3, "C": "(H + 5) // 2*7", "F": "-H*-(C - 1)"}
     assert run_sizes(given) == {"H": 3, "C": 28, "F": 81}
     assert run_sizes({"T": 0, "S": "T-1"}) == {"T": 0, "S": -1}
-
-
-WHOLE = "whole numbers, with + - * // and"
-
-
-@pytest.mark.parametrize(
-    ("dims", "said"),
-    [
-        *(({"C": text, "H": 4}, WHOLE) for text in ("H/2", "H**2", "abs(H)")),
-        ({"C": "H*D", "H": 3}, "dims {'C': 'H*D'} use names that are unknown"),
-        ({"C": "F", "F": "C", "B": 2}, "'C': 'F', 'F': 'C'"),
-        ({"C": "C + 1"}, "Known are none"),
-        ({"C": "H*"}, "C is 'H*'"),
-        ({"C": 1.5}, "C is 1.5"),
-        ({"T": -3, "S": "T+9"}, "dims: T is -3. A size is 0 or"),
-    ],
-)
-def test_a_dimension_that_cannot_be_worked_out_is_refused(dims, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        trace(nn.Identity(), torch.ones(2), dims=dims)
 
 
 @pytest.mark.parametrize("size", range(1, 70))

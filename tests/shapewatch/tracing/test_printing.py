@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack as modes
 
+import shapewatch
 from tformer_lite import MultiHeadAttention, print_shapes
 
 NAMES = {"dims": {"H": 3, "D": 4, "C": "H*D"}, "axes": ["B T C", "B S C"]}
@@ -96,3 +97,12 @@ def test_what_is_no_module_is_refused():
     said = r"needs a module, not a function: trace\(function, ...\)"
     with pytest.raises(TypeError, match=said), print_shapes(lambda x: x):
         pass
+
+
+@pytest.mark.parametrize("names", [{}, NAMES])
+def test_without_with_it_prints_from_then_on(names, capsys):
+    layer, inputs = attention()
+    lines = printed(capsys, layer, *inputs, **names)
+    shapewatch.print_shapes(layer, **names)
+    layer(*inputs)
+    assert capsys.readouterr().out.splitlines() == lines != []

@@ -1,11 +1,13 @@
-"""A trace of the running example: every call, every axis by its name; and data
-types and devices where they change."""
+"""A trace of the running example: every call, every axis by its name; data
+types and devices where they change; and documented names alone."""
 
+import re
 from itertools import groupby
 
 import pytest
 import torch
 
+from shapewatch.tracing import Diff
 from tests.helpers.listings import elements, letters, text_of
 from tests.helpers.translators import DIMS, translator
 from tformer_lite import trace
@@ -13,7 +15,7 @@ from tformer_lite import trace
 
 @pytest.fixture(scope="module")
 def seen():
-    return trace(build=translator, dims=DIMS)
+    return trace(build=translator, dims=DIMS, keep=True)
 
 
 def test_cross_attention_tells_t_from_s_though_both_are_8(seen):
@@ -87,3 +89,39 @@ def test_each_of_several_outputs_has_its_own():
     assert str(seen).endswith("-> (3?), (3?) int64")
     assert "</span>, <span" in seen._repr_html_()
     assert "</span> int64" in seen._repr_html_()
+
+
+PUBLIC = {
+    "Trace": "at attention axes calls check_axes compare first_nan flops "
+    "inputs model notes parameters result sizes source steps tree",
+    "Step": "call code function line makes name place reads turn visit",
+    "Table": "at notes rows",
+    "Row": "call expression inputs makes outputs path reads types variable",
+    "Tree": "depth more notes",
+    "Sheet": "headers notes rows",
+    "AnnotatedSource": "",
+    "Diff": "notes",
+    "Axis": "name proof size",
+    "Attention": "axes keys masked mixed path queries scores values weights",
+}
+
+
+def test_nothing_inside_shows_beside_what_is_documented(seen):
+    """What completion offers: each is a documented method, or is named in
+    the docstring of the class or of what it is a kind of."""
+    things = [seen, seen.steps[0], seen.calls(), seen.tree()]
+    things += [seen.calls().rows[0], seen.parameters(), Diff("a", "b")]
+    things += [seen.source(type(seen.model)), seen.axes[-1][0][0][0]]
+    things += [seen.attention()[0]]
+    assert {type(thing).__name__ for thing in things} == {*PUBLIC}
+    for thing in things:
+        kind, tuples = type(thing), {*dir(tuple)}
+        shown = [x for x in dir(thing) if x[0] != "_" and x not in tuples]
+        assert shown == sorted(PUBLIC[kind.__name__].split())
+        texts = " ".join(x.__doc__ or "" for x in kind.__mro__[:-1])
+        told = {*re.findall(r"`(\w+)", texts)}
+        assert [
+            name
+            for name in shown
+            if name not in told and not getattr(kind, name, None).__doc__
+        ] == []

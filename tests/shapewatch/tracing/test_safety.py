@@ -240,16 +240,6 @@ def test_what_the_caller_gives_is_changed_by_one_run(named, ahead):
     assert sizes == [0, 4]
 
 
-def test_a_generator_that_is_given_goes_on_by_one_run():
-    def model(x, given):
-        return x + torch.randn(x.shape, generator=given)
-
-    x, mine, theirs = torch.zeros(2, 3), torch.Generator(), torch.Generator()
-    trace(model, x, given=mine.manual_seed(5), axes=["B _"])
-    model(x, given=theirs.manual_seed(5))
-    assert mine.get_state().equal(theirs.get_state())
-
-
 def test_what_is_made_for_inference_is_put_back_too():
     with torch.inference_mode():
         x = torch.zeros(2, 3)

@@ -1,0 +1,214 @@
+"""Padding that a mask or lengths tell of is believed, and nothing else is."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import silu
+
+from shapewatch.properties import batch_independence, padding_invariance, past
+from shapewatch.properties.masks import paddings_said
+from tests.helpers.strangers import GPT
+from tformer_lite import report
+
+FRAMES = torch.randn(2, 9, 10, generator=torch.Generator().manual_seed(0))
+FRAMES[1, 6:] = 0
+WORDS = torch.arange(9) < torch.tensor([[9], [6]])
+IDS = torch.randint(3, 40, (2, 9), generator=torch.Generator().manual_seed(1))
+NONE, MARKS = torch.zeros(2, 9), torch.rand(2, 9) < 0.5
+LEFT, TRIANGLE = WORDS.flip(1), torch.ones(9, 9).tril() > 0
+
+
+SAID = {
+    "lengths": (torch.tensor([9, 6]), WORDS),
+    "wav_lens": (torch.tensor([1.0, 6 / 9]), WORDS),
+    "key_padding_mask": (~WORDS, WORDS),
+    "mask": (WORDS, WORDS),
+    "attention_mask": (LEFT.long(), LEFT),
+    "padding_mask": (NONE.long(), NONE == 0),
+    "m": (NONE.masked_fill(~WORDS, -1e9)[:, None, None], WORDS),
+    "attend": ((WORDS[:, None] & TRIANGLE)[:, None], WORDS),
+    "k": (WORDS.float(), WORDS),  # what it leaves out is all alike
+    "token_type_ids": ((~WORDS).long(), None),
+    "timestep": (torch.tensor([3, 7]), None),
+    "labels": (torch.tensor([9, 6]), None),
+    "bool_masked_pos": (MARKS, None),
+    "noise_mask": (MARKS, None),
+    "prefix_mask": (WORDS, None),
+    "causal": (TRIANGLE[:2], None),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_padding_is_read_from_what_is_called_or_looks_so(name):
+    given, words = SAID[name]
+    found = paddings_said((FRAMES, given), ["x", name], [0], None)
+    assert len(found) == (words is not None)
+    for said in found:
+        assert said.read(given, 9).equal(words)
+
+
+def test_a_mask_that_leaves_padding_in_says_something_else():
+    ids = IDS.masked_fill(~WORDS, 0)
+    for mask, many in ((WORDS, 1), (NONE == 0, 0)):
+        given = (ids, mask)
+        assert len(paddings_said(given, ["ids", "mask"], [0], 0)) == many
+
+
+class Frames(nn.Module):
+    """Attention and a convolution over frames; one that is wrong reads
+    padding in the convolution."""
+
+    def __init__(self, wrong):
+        super().__init__()
+        torch.manual_seed(0)
+        self.wrong, self.read = wrong, nn.Linear(10, 16)
+        self.layer = nn.TransformerEncoderLayer(
+            16, 2, 32, 0.0, batch_first=True
+        )
+        self.conv, self.places = (
+            nn.Conv1d(16, 16, 5, padding=2),
+            nn.Embedding(9, 16),
+        )
+
+    def encode(self, x, words):
+        x = self.read(x) + self.places(torch.arange(x.shape[1]))
+        x = self.layer(x, src_key_padding_mask=~words)
+        return (
+            x
+            + silu(
+                self.conv((x if self.wrong else x * words[..., None]).mT)
+            ).mT
+        )
+
+
+class Lengths(Frames):
+    given = torch.tensor([9, 6])
+
+    def forward(self, x, lengths):
+        return self.encode(x, torch.arange(x.shape[1]) < lengths[:, None])
+
+
+class Shares(Frames):
+    given = torch.tensor([1.0, 6 / 9])
+
+    def forward(self, x, wav_lens):
+        ends = (wav_lens * x.shape[1]).round()[:, None]
+        return self.encode(x, torch.arange(x.shape[1]) < ends)
+
+
+class Hidden(Frames):
+    given = ~WORDS
+
+    def forward(self, x, key_padding_mask):
+        return self.encode(x, ~key_padding_mask)
+
+
+class Added(Frames):
+    given = NONE.masked_fill(~WORDS, -torch.inf)
+
+    def forward(self, x, mask):
+        return self.encode(x, mask == 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Lengths, Shares, Hidden, Added])
+def test_whoever_says_it_padding_that_is_heard_is_found(kind):
+    found = report(kind(False), FRAMES, kind.given, causal=False)
+    assert found.broken == found.unusual == []
+    assert found["padding_invariance"].holds
+    assert found["batch_independence"].holds
+    assert not padding_invariance(kind(True), FRAMES, kind.given).holds
+
+
+class Strided(nn.Module):
+    """Every second frame is kept; of these, a wrong one counts too many."""
+
+    def __init__(self, more, border=0):
+        super().__init__()
+        torch.manual_seed(0)
+        self.more, self.border = more, border
+        self.conv = nn.Conv1d(10, 16, 3, 2, border)
+        self.layer = nn.TransformerEncoderLayer(
+            16, 2, 32, 0.0, batch_first=True
+        )
+
+    def forward(self, x, lengths):
+        x = self.conv(x.mT).mT
+        ends = (lengths - 3 + 2 * self.border) // 2 + 1 + self.more
+        words = torch.arange(x.shape[1]) < ends[:, None]
+        return self.layer(x, src_key_padding_mask=~words)
+
+
+@pytest.mark.parametrize(
+    ("model", "level"),
+    [
+        (Strided(0), "holds"),
+        (Strided(1), "broken"),
+        (Strided(0, 1), "unusual"),
+    ],
+)
+def test_fewer_outputs_than_frames_are_compared_with_those_alone(model, level):
+    frames = FRAMES.clone()
+    frames[1, 5:] = 1
+    finding = padding_invariance(model, frames, torch.tensor([9, 5]))
+    assert finding.level == level
+
+
+@pytest.mark.slow
+def test_a_tokenizers_dictionary_is_taken_as_it_comes():
+    class Rotated(GPT):
+        def forward(self, input_ids, attention_mask):
+            return super().forward(input_ids)
+
+    torch.manual_seed(0)
+    words = {"input_ids": IDS, "attention_mask": LEFT.long()}
+    finding = padding_invariance(Rotated(), words)
+    assert finding.level == "broken"  # the mask is not read
+
+
+class Packed(nn.Module):
+    """Two texts in each row, of which a wrong one hears the first."""
+
+    def __init__(self, hears):
+        super().__init__()
+        torch.manual_seed(0)
+        self.hears, self.tokens = hears, nn.Embedding(40, 16)
+        self.places, self.qkv = nn.Embedding(9, 16), nn.Linear(16, 48)
+
+    def forward(self, ids, position_ids):
+        x = self.tokens(ids) + self.places(position_ids)
+        q, k, v = self.qkv(x).chunk(3, -1)
+        text = (position_ids == 0).cumsum(1)
+        apart = text[:, :, None] != text[:, None]
+        hidden = ~TRIANGLE if self.hears else ~TRIANGLE | apart
+        return ((q @ k.mT / 4).masked_fill(hidden, -1e9).softmax(-1)) @ v
+
+
+def test_documents_in_one_row_are_kept_apart():
+    places = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]] * 2)
+    right, wrong = (past(Packed(x), IDS, places) for x in (False, True))
+    assert right.says.endswith("the one before it, in its document.")
+    assert (
+        "position 4 depends on position 0, which is of another" in wrong.says
+    )
+    assert wrong.level == "unusual"
+
+
+def timed(x, timestep):
+    shift = timestep[:, None] if x.shape[-1] == 3 else timestep[:, None, None]
+    return x + shift
+
+
+def test_a_number_for_each_row_goes_with_its_row():
+    steps = torch.tensor([3.0, 50.0, 700.0])
+    assert batch_independence(timed, torch.randn(3, 9, 10), steps).holds
+    found = batch_independence(timed, torch.randn(3, 5, 3), steps)
+    assert found.holds is not True
+
+
+@pytest.mark.parametrize("given", [torch.tensor([1, 2]), torch.randn(7)])
+def test_what_has_no_positions_has_no_position_to_judge(given):
+    model = nn.Embedding(9, 4) if given.ndim and len(given) == 2 else torch.sin
+    says = str(report(model, given, causal=False))
+    assert "could not be checked" not in says
+    assert report(model, given)["repeatable"].holds
