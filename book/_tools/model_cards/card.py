@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 from model_cards.configs import Plan
-from model_cards.costs import NUMBERS, Formula, costs, product, product_steps
+from model_cards.costs import NUMBERS, Formula, costs, product
 from model_cards.layers import traced
 from model_cards.parts import part_kinds
-from model_cards.sights import sights
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.traced import Trace
 from shapewatch.tracing.tree.tree import Tree, content_html
@@ -51,19 +50,14 @@ class Card:
     @property
     def active(self) -> Formula:
         """The parameters at work for a word: of experts, the chosen ones."""
-        return Formula(
-            [
-                line._replace(
-                    axes=tuple(
-                        "top_k" if axis == "experts" else axis
-                        for axis in line.axes
-                    )
-                )
-                if "experts" in line.path.split(".")
-                else line
-                for line in self.parameters.lines
-            ]
-        )
+        lines = []
+        for line in self.parameters.lines:
+            if "experts" in line.path.split("."):
+                names = {"experts": "top_k"}
+                axes = tuple(names.get(axis, axis) for axis in line.axes)
+                line = line._replace(axes=axes)
+            lines.append(line)
+        return Formula(lines)
 
     @property
     def word(self) -> str:
@@ -80,11 +74,10 @@ def measure(plan: Plan) -> Card:
     it has; what keeps it from being built and run is raised as it comes."""
     with torch.no_grad():
         record, *shapes = traced(plan.build, plan.dims)
-        sees = sights(record, plan)
     formulas = costs(record, *shapes)
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
-    parts = part_kinds(record, sees, config)
+    parts = part_kinds(record, formulas[0], config)
     return Card(plan.kind.__name__, layers, record, parts, *formulas)
 
 
@@ -146,7 +139,7 @@ def short(n: int) -> str:
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    """Give all of it for JSON; `steps` are the products of matrices."""
+    """Give all of it for JSON."""
     tree = folded_tree(card)
     modules = content_html(tree._root, 0, tree.depth, {})  # without calls
     return {
@@ -158,7 +151,6 @@ def card_data(card: Card) -> dict[str, Any]:
         "parts": card.parts,
         "rows": rows(card),
         "tree": f'<div class="trace-tree">{modules}</div>',
-        "steps": product_steps(card.record),
     } | {
         name: [
             [path, " ".join(axes), times]

@@ -13,37 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.axes.sizes import Dims, Sizes
+from model_cards import SIZES
+from shapewatch.tracing.axes.sizes import Dims
 
-INSTALL = (
-    "a configuration is read with transformers, which is not installed: "
-    "pip install transformers"
-)
-# What the sizes of a configuration are called here, and there: of several
-# keys the first, and those that have the same size. What has no letter is
-# called by what it is.
-KEYS = {
-    "H": "num_attention_heads encoder_attention_heads decoder_attention_heads",
-    "kv_heads": "num_key_value_heads",
-    "D": "head_dim",
-    "C": "hidden_size word_embed_proj_dim",
-    "F": "intermediate_size d_ff n_inner encoder_ffn_dim decoder_ffn_dim",
-    "expert_F": "moe_intermediate_size",
-    "V": "vocab_size",
-    "experts": "num_experts num_local_experts n_routed_experts",
-    "top_k": "num_experts_per_tok num_experts_per_token moe_topk moe_k",
-    "q_rank": "q_lora_rank",
-    "kv_rank": "kv_lora_rank",
-    "plain_D": "qk_nope_head_dim",
-    "rope_D": "qk_rope_head_dim",
-    "value_D": "v_head_dim",
-    "S": "max_source_positions",  # of what is heard, which is always so long
-    "image": "image_size",
-}
-# How far a position sees, in some layers.
-REACH = {"sliding_window", "local_attention", "attention_chunk_size"}
-REACH |= {"compress_rates"}
-NEAR = 3  # how far that is in a small copy
 # What is no size, or would ask for weights or code.
 LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
 Model = tuple[Callable, tuple[Tensor | None, ...]]
@@ -56,7 +28,10 @@ def load_transformers() -> Any:
     try:
         import transformers
     except ModuleNotFoundError as error:
-        raise ImportError(INSTALL) from error
+        raise ImportError(
+            "a configuration is read with transformers, which is not "
+            "installed: pip install transformers"
+        ) from error
     transformers.logging.set_verbosity_error()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return transformers
@@ -93,20 +68,6 @@ class Plan:
 
     def build(self, **sizes: int) -> Model:
         """Build the model without weights, and what it reads."""
-        with torch.device("meta"):
-            return self.built(sizes, torch.bfloat16)
-
-    def small(self, sizes: Sizes) -> Model:
-        """Build it with weights: what it sees at once is short, too."""
-        near = {
-            key: dict.fromkeys(x, NEAR) if isinstance(x, dict) else NEAR
-            for key, x in self.config.to_dict().items()
-            if key in REACH and x
-        }
-        return self.built(sizes, torch.float32, use_cache=False, **near)
-
-    def built(self, sizes: Sizes, dtype: torch.dtype, **more: Any) -> Model:
-        """Build it on the device that is set, and what it reads."""
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
         resized = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
@@ -115,24 +76,25 @@ class Plan:
         alias = self.config.attribute_map
         data = {alias.get(key, key): x for key, x in self.data.items()}
         config = self.kind.config_class(**data | resized)
-        for key, value in ({"use_cache": True} | more).items():
-            setattr(config, key, value)
+        config.use_cache = True
         config._attn_implementation = "eager"  # others hide the scores
         config._experts_implementation = "batched_mm"  # for all sizes
-        model = self.kind._from_config(config, dtype=dtype)
-        return model.eval(), inputs_of(model, **sizes)
+        with torch.device("meta"):
+            model = self.kind._from_config(config, dtype=torch.bfloat16)
+            return model.eval(), inputs_of(model, **sizes)
 
 
 def size_keys(config: Any) -> Keys:
     """Find which keys of a configuration each size has."""
     values, alias = config.to_dict(), config.attribute_map
     keys: Keys = {}
-    for name, words in KEYS.items():
-        there = dict.fromkeys(alias.get(word, word) for word in words.split())
+    for name, size in SIZES.items():
+        words = size.get("keys", "").split()
+        there = dict.fromkeys(alias.get(word, word) for word in words)
         counts = [key for key in there if type(values.get(key)) is int]
         if counts:
-            size = values[counts[0]]
-            keys[name] = [key for key in counts if values[key] == size]
+            first = values[counts[0]]
+            keys[name] = [key for key in counts if values[key] == first]
     sizes = {name: values[first] for name, (first, *_) in keys.items()}
     if "plain_D" not in keys:  # then it is a share of a head
         keys.pop("rope_D", None)

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import nn
 
@@ -19,26 +19,20 @@ from shapewatch.tracing.tracer import trace
 
 LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
 Twins = dict[str, str]  # of each layer the first that is alike, by their paths
-
-
-class Found(NamedTuple):
-    """A traced model, what the run gave, and the shapes of the parameters
-    and of the cache in each run of the trace."""
-
-    record: Trace
-    learned: list[PathShapes]
-    kept: list[PathShapes]
+Found = tuple[Trace, list[PathShapes], list[PathShapes]]
 
 
 def traced(build: Callable, dims: Dims) -> Found:
     """Trace a model, of which all layers run once, and at other sizes only
-    the first of those that are alike."""
+    the first of those that are alike; and give the shapes of its parameters
+    and of its cache in each run."""
     model, inputs = build(**run_sizes(dims))
     whole = trace(model, *inputs)
     alike, found = twins(whole), SimpleQueue()  # a list would be put back
 
     def built(**sizes: int) -> Any:
-        model, inputs = shortened(alike, *build(**sizes))
+        model, inputs = build(**sizes)
+        shorten(model, alike)
         model.register_forward_hook(
             lambda model, _, result: found.put(
                 (str(sizes), (parameter_shapes(model), cache_shapes(result)))
@@ -53,12 +47,20 @@ def traced(build: Callable, dims: Dims) -> Found:
         record = trace(build=built, dims=dims)
     shapes = dict(found.get() for _ in range(found.qsize()))
     learned, kept = zip(*(shapes[str(x.sizes)] for x in record._calls.runs))
-    return Found(record, [*learned], [cache_shapes(whole.result), *kept[1:]])
+    return record, [*learned], [cache_shapes(whole.result), *kept[1:]]
+
+
+def layer_steps(record: Trace) -> dict[str, list[Step]]:
+    """List the steps of each layer, the outermost that they are in, by its
+    path, and under "" those outside."""
+    steps = defaultdict[str, list[Step]](list)
+    for step in record.steps:
+        steps[layer_of(step)].append(step)
+    return steps
 
 
 def layer_of(step: Step) -> str:
-    """The path of the layer that a step is in: the outermost, since layers
-    may share parts; "" outside of all."""
+    """The path of the layer that a step is in; "" outside of all."""
     layer, visit = "", step.visit
     while visit:
         if found := LAYER_PATH.match(visit.path):
@@ -67,60 +69,40 @@ def layer_of(step: Step) -> str:
     return layer
 
 
-def layer_steps(record: Trace) -> dict[str, list[Step]]:
-    """List the steps of each layer, and under "" those outside."""
-    steps: dict[str, list[Step]] = defaultdict(list)
-    for step in record.steps:
-        steps[layer_of(step)].append(step)
-    return steps
-
-
 def twins(record: Trace) -> Twins:
     """Find of each layer the first one in its list that makes the same calls,
     and has parameters of the same shapes."""
-    model, first = root_module(record.model), dict[Any, str]()
-    return {
-        path: first.setdefault(look(path, steps, model), path)
-        for path, steps in layer_steps(record).items()
-        if path
-    }
+    alike, first = Twins(), dict[Any, str]()
+    for path, steps in layer_steps(record).items():
+        if path:
+            layer = root_module(record.model).get_submodule(path)
+            learned = parameter_shapes(layer)
+            calls = [(step.call, str(step_shapes(step))) for step in steps]
+            look = path.rpartition(".")[0], type(layer), *learned, *calls
+            alike[path] = first.setdefault(look, path)
+    return alike
 
 
-def look(path: str, steps: list[Step], model: nn.Module) -> Any:
-    """All in which layers that stand for each other are alike."""
-    module = model.get_submodule(path)
-    learned = ((n, tuple(x.shape)) for n, x in module.named_parameters())
-    calls = ((step.call, str(step_shapes(step))) for step in steps)
-    return path.rpartition(".")[0], type(module), *learned, *calls
-
-
-def shortened(alike: Twins, model: Any, inputs: Any) -> Any:
+def shorten(model: nn.Module, alike: Twins) -> None:
     """Let each layer give what the first that is alike has given."""
     given = dict[str, Any]()
-
-    def first(path: str, forward: Callable) -> Callable:
-        def run(*inputs: Any, **options: Any) -> Any:
-            given[path] = forward(*inputs, **options)
-            return given[path]
-
-        return run
-
     for path, twin in alike.items():
         layer = model.get_submodule(path)
-        same = path == twin
-        layer.forward = (first(path, layer.forward) if same else
-                         lambda *_, twin=twin, **__: given[twin])  # fmt: skip
-    return model, inputs
+        if path == twin:
+            layer.register_forward_hook(
+                lambda *run, path=path: given.update({path: run[-1]})
+            )
+        else:
+            layer.forward = lambda *_, twin=twin, **__: given[twin]
 
 
 def as_twins(whole: Trace, short: Trace, alike: Twins) -> Trace:
     """Name the axes of a run by those of one in which some layers stand for
     others; ValueError where they do other things there."""
-    named: dict[str, list[Axes]] = defaultdict(list)
+    named = defaultdict[str, list[Axes]](list)
     for step, axes in zip(short.steps, short.axes):
         named[layer_of(step)].append(axes)
-    turns = {path: iter(named[alike.get(path, "")])
-             for path in (*alike, "")}  # fmt: skip
+    turns = {path: iter(named[alike.get(path, "")]) for path in [*alike, ""]}
     axes = [next(turns[layer_of(x)], None) for x in whole.steps]
     if None in axes or any(next(turn, None) for turn in turns.values()):
         raise ValueError("layers do not stand for each other")

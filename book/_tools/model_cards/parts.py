@@ -1,36 +1,29 @@
-"""Which kinds of parts a model has, read off its modules and its trace."""
+"""Which kinds of parts a model has, read off its configuration, its modules
+and its trace."""
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from model_cards.configs import REACH
-from model_cards.costs import FACTORS
-from model_cards.layers import layer_of, layer_steps
-from model_cards.sights import Sight, attends, is_attention
+from model_cards import NAMES
+from model_cards.costs import Formula, product
+from model_cards.layers import layer_steps
 from shapewatch.properties.structure import is_norm
-from shapewatch.tracing.axes.names import Axis
-from shapewatch.tracing.axes.sizes import Sizes
-from shapewatch.tracing.calls import Axes
+from shapewatch.tracing.axes.sizes import LETTERS, Sizes
 from shapewatch.tracing.record.models import root_module
-from shapewatch.tracing.record.recorder import Step, sources_of
+from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.traced import Trace
 
 PLACE_TABLES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
-QUERY_NORM = re.compile(r"\b[qk]_?(layer)?norm")
-SCALES = "__mul__", "mul", "__imul__", "__truediv__", "div"
-# What norms are made of, and activations, by the names of torch's calls.
-NORMS = {"rsqrt", "rms_norm", "layer_norm", "normalize"}
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "erf": "GELU", "tanh": "GELU"}
-ACTIVATIONS |= {"silu": "SiLU", "sigmoid": "SiLU"}
-SQUARES = {"square", "pow", "__pow__"}
+QUERY_NORM = re.compile(r"(?<!indexer\.)\b(q|k|qk)_?(layer)?norm")
 ADDITIONS = "__add__", "add", "__iadd__", "add_"
+NEAR = "sliding_attention", "chunked_attention"
 # By whether norms of a layer stand before its parts, after them, or after the
 # sum with what goes past them.
 NORM_PLACES = {
@@ -39,56 +32,36 @@ NORM_PLACES = {
     ("after", "before"): "before and after each part",
     ("sum",): "after each sum",
 }
-NONE = Axis(0, "", "unknown")  # of a step that is no product
-Product = tuple[Step, Axis, Axis]
 TABLE_COUNTS = "", "one table", "two tables", "three tables"
 
 
 def part_kinds(
-    record: Trace, sights: list[Sight], config: Any = None
+    record: Trace, parameters: Formula, config: Any = None
 ) -> dict[str, str]:
     """Say which kind of each part a model has, in some words; what a model
     does not have is left out."""
     model, sizes = root_module(record.model), record._calls.run.sizes
-    layers, feed = layer_steps(record), feed_steps(record, sights)
+    paths = [path for path, _ in model.named_modules()]
+    normed = any(map(QUERY_NORM.search, paths))
+    attends = any(map(is_attention, record.steps))
     kinds = {
         "stacks": stacks(sizes),
-        "heads": heads(sizes) * attends(record.steps, sizes),
-        "recurrent layers": share(sights, lambda x: x.kind == "recurrent"),
-        "convolutions": share(sights, lambda x: x.kind == "convolution"),
-        "feed-forward layers alone": share(
-            sights, lambda x: x.kind == "alone"
-        ),
-        "window": window(config, sights),
+        "heads": heads(sizes) * attends,
+        **layer_kinds(config),
         "positions": positions(model),
-        "layers without positions": blind(sights),
         "norm": norm(model),
         "norm place": norm_place(record),
-        **score_kinds(record),
-        "feed-forward": feed_forward(feed),
-        "activation": activation(feed),
-        "expert layers": experts(sizes, layers),
+        "scores": scores(model, config) * attends,
+        "norm of queries and keys": "before the scores" * normed,
+        "feed-forward": feed_forward(parameters),
+        "activation": activation(config),
+        "expert layers": experts(sizes, paths, config),
         "biases": biases(model),
         "embedding and output": tables(sizes, model),
         "limit of the logits": "by tanh"
-        * any(x.name == "tanh" for x in record.steps if not layer_of(x)),
+        * bool(getattr(config, "final_logit_softcapping", 0)),
     }
     return {name: text for name, text in kinds.items() if text}
-
-
-def share(sights: list[Sight], holds: Callable[[Sight], bool]) -> str:
-    """Say in how many layers something holds, if in any."""
-    some = sum(map(holds, sights))
-    return f"{some} of {len(sights)}" * bool(some)
-
-
-def blind(sights: list[Sight]) -> str:
-    """Say how many layers attend to all, whatever their order, if others
-    know it."""
-    some = [x for x in sights if x.attends]
-    if not any(x.ordered for x in some):
-        return ""
-    return share(sights, lambda x: x.kind == "attention" and not x.ordered)
 
 
 def stacks(sizes: Sizes) -> str:
@@ -110,17 +83,32 @@ def heads(sizes: Sizes) -> str:
     return f"{sizes['group']} heads share keys and values"
 
 
-def window(config: Any, sights: list[Sight]) -> str:
-    """Say how far attention looks, where that is not everywhere."""
-    near = [sight for sight in sights if sight.kind == "near"]
-    widths = (getattr(config, name, None) for name in sorted(REACH))
-    width = next((x for x in widths if isinstance(x, int) and x), 0)
-    if not width or not near:
-        return ""
-    some = f"{len(near)} of {len(sights)}"
-    where = some if len(near) < len(sights) else "all"
-    blocks = ", in blocks" * near[0].in_blocks
-    return f"{width:,} positions in {where} layers{blocks}"
+def layer_kinds(config: Any) -> dict[str, str]:
+    """Say how many layers are of which kind, by their configuration, and how
+    far attention looks, where that is not everywhere."""
+    kinds = Counter(getattr(config, "layer_types", None) or NEAR[:1])
+    turned = getattr(config, "no_rope_layers", None) or [1]
+    counts = {
+        name: sum(kinds[x] for x in some)
+        for name, some in NAMES["layers"].items()
+    }
+    parts = {x: f"{n} of {kinds.total()}" for x, n in counts.items() if n}
+    near = sum(kinds[x] for x in NEAR)
+    width = value(config, "windows")
+    if near and width:
+        some = f"{near} of {kinds.total()}"
+        where = some if near < kinds.total() else "all"
+        blocks = ", in blocks" * (kinds[NEAR[1]] > 0)
+        parts["window"] = f"{width:,} positions in {where} layers{blocks}"
+    if blind := turned.count(0):
+        parts["layers without positions"] = f"{blind} of {len(turned)}"
+    return parts
+
+
+def value(config: Any, what: str) -> Any:
+    """Give what a configuration says under the first key that it has."""
+    values = (getattr(config, key, None) for key in NAMES["keys"][what])
+    return next(filter(None, values), "")
 
 
 def positions(model: nn.Module) -> str:
@@ -131,11 +119,10 @@ def positions(model: nn.Module) -> str:
         for path, weight in model.named_parameters()
         if PLACE_TABLES.search(path)
     }
+    paths = " ".join(path for path, _ in model.named_modules())
     ways = {
         "turned queries and keys": "Rotary" in kinds,
-        "a bias by distance": any(
-            "relative_att" in path for path, _ in model.named_modules()
-        ),
+        "a bias by distance": "relative_att" in paths,
         "sinusoids": "Sinus" in kinds or False in learned,
         "learned": True in learned,
     }
@@ -147,21 +134,18 @@ def norm(model: nn.Module) -> str:
     all larger by one: a LayerNorm takes the mean away."""
     for module in filter(is_norm, model.modules()):
         layer = copy.deepcopy(module).to_empty(device="cpu").float()
-        for weight in layer.parameters():
-            nn.init.constant_(weight, 1)
-        width = next((x.numel() for x in layer.parameters()), 0)
-        x = torch.linspace(-1, 1, width or 9)[None]
+        widths = [nn.init.ones_(x).numel() for x in layer.parameters()]
+        x = torch.linspace(-1, 1, *widths[:1] or [9])[None]
         with suppress(TypeError, RuntimeError):  # it reads more than this
             same = torch.allclose(layer(x), layer(x + 1), atol=1e-3)
             return "LayerNorm" if same else "RMSNorm"
     return ""
 
 
-def first_layer(record: Trace) -> list[Step]:
-    """Give the steps of the first layer that attends."""
-    sizes = record._calls.run.sizes
-    layers = (steps for path, steps in layer_steps(record).items() if path)
-    return next((x for x in layers if attends(x, sizes)), [])
+def is_attention(step: Step) -> bool:
+    """Whether a step makes the weights of an attention."""
+    softmax = "softmax" in step.name and len(step.makes[0].shape) > 3
+    return softmax or step.name == "scaled_dot_product_attention"
 
 
 def is_sum(step: Step) -> bool:
@@ -171,13 +155,15 @@ def is_sum(step: Step) -> bool:
 
 
 def norm_place(record: Trace) -> str:
-    """Say where the norms of a layer stand.
+    """Say where the norms of the first layer that attends stand.
 
     A norm before a part reads a sum, or what comes into the layer, and what
     it makes goes into none; one after a part is in the sum; one after the sum
     reads one, and its result goes past the next part, too.
     """
-    steps, sums = first_layer(record), list(filter(is_sum, record.steps))
+    layers = (steps for path, steps in layer_steps(record).items() if path)
+    steps = next((x for x in layers if any(map(is_attention, x))), [])
+    sums = [*filter(is_sum, record.steps)]
     made = {mark.number for step in steps for mark in step.makes}
     summed = {mark.number for step in sums for mark in step.makes}
     addends = {mark.number for step in sums for mark in step.reads}
@@ -208,137 +194,45 @@ def norm_numbers(
             yield visit.given[0].number, visit.makes[0].number
 
 
-def feed_steps(record: Trace, sights: list[Sight]) -> list[Product]:
-    """Give the steps of a feed-forward layer from its first product on: of
-    one after an attention, or of one that is a layer of its own. With each
-    stand the axis that it sums over, if it is a product, and its last."""
-    sizes, layers = record._calls.run.sizes, dict[str, list[Product]]()
-    for step, axes in zip(record.steps, record.axes):
-        made = step, *product_axes(step, axes)
-        layers.setdefault(layer_of(step), []).append(made)
-    layers.pop("", None)
-    order = "alone", "recurrent", "convolution"  # and first what attends
-    ranks = [x.kind in order and 1 + order.index(x.kind) for x in sights]
-    pairs = zip(ranks or [0] * len(layers), layers.values())
-    for _, steps in sorted(pairs, key=lambda pair: pair[0]):
-        last = [i for i, x in enumerate(steps) if is_attention(x[0], sizes)]
-        for i, (_, ins, outs) in enumerate(steps):
-            if i > max(last, default=0) and is_up(ins, outs):
-                return steps[i:]
-    return []
+def scores(model: nn.Module, config: Any) -> str:
+    """Say what is done with scores, as far as a model tells."""
+    scales = {getattr(x, "scaling", None) for x in model.modules()}
+    says = ["not divided" if 1 in scales else "divided"]
+    if getattr(config, "attn_logit_softcapping", 0):
+        says.append("kept within limits by tanh")
+    if any(path.endswith("sinks") for path, _ in model.named_parameters()):
+        says.append("with a learned one more for each head")
+    return ", ".join(says)
 
 
-def product_axes(step: Step, axes: Axes) -> tuple[Axis, Axis]:
-    """Give the axis that a product of matrices sums over, and the last that
-    a step makes."""
-    reads, (made, *_) = axes
-    *_, rows, outs = NONE, NONE, *made
-    if step.name not in FACTORS:
-        return NONE, outs
-    outs = rows if outs.size == 1 else outs  # an expert's, for one word
-    return reads[FACTORS[step.name]][-1], outs
+def feed_forward(parameters: Formula) -> str:
+    """Tell a gated feed-forward layer, which has twice as many parameters on
+    one side of its hidden channels as on the other, from a plain one."""
+    sides = {True: [0, 0], False: [0, 0]}  # of experts, and of others
+    for path, axes, times in parameters.lines:
+        for side, axis in enumerate(axes[-2:] * (len(axes) > 1)):
+            if {"F", "expert_F"} & {*LETTERS.findall(axis)}:
+                sides[".experts." in path][side] += product([axis])[1] * times
+    least, most = max(map(sorted, sides.values()))
+    return ("gated" if most > 1.5 * least else "plain") if least else ""
 
 
-def is_up(ins: Axis, outs: Axis) -> bool:
-    """Whether a product goes from the channels of a word to others."""
-    return ins.name == "C" != outs.name
+def activation(config: Any) -> str:
+    """Name the activation of a configuration."""
+    name = value(config, "activation")
+    names = NAMES["activations"].items()
+    return next((x for start, x in names if name.startswith(start)), name)
 
 
-def feed_forward(steps: list[Product]) -> str:
-    """Tell a gated feed-forward layer, in which two products go up for one
-    that goes down, from a plain one."""
-    up = sum(outs.size for _, ins, outs in steps if is_up(ins, outs))
-    down = sum(ins.size for _, ins, outs in steps if is_up(outs, ins))
-    return ("gated" if up > 1.5 * down else "plain") if down else ""
-
-
-def activation(feed: list[Product]) -> str:
-    """Name what is between the products of a feed-forward layer; a router's
-    choice of experts is none."""
-    names = [
-        x.name for x, _, outs in feed if outs.name not in ("1", "experts")
-    ]
-    for i, name in enumerate(names):
-        if kind := ACTIVATIONS.get(name):
-            follows = "".join(names[i + 1 : i + 2])
-            return f"{kind}, squared" if follows in SQUARES else kind
-    return ""
-
-
-def score_kinds(record: Trace) -> dict[str, str]:
-    """Say what is done with scores, and before them with queries and keys.
-
-    What an attention is made of is found backwards: to the products that
-    make scores, and from there to those that make queries and keys.
-    """
-    steps, sources = record.steps, sources_of(record.steps)
-    sizes = record._calls.run.sizes
-    made = [i for i, x in enumerate(steps) if is_attention(x, sizes)][:1]
-    if not made:
-        return {}
-    after, scores = way_back(steps, sources, made)
-    reads = [j for i in scores for j in sources[i]]
-    before, _ = way_back(steps, sources, reads)
-    layer, names = layer_of(steps[made[0]]), {steps[i].name for i in after}
-    own = [steps[i] for i in (*before, *after, *scores)]
-    own = [step for step in own if layer_of(step) == layer]
-    divided = is_divided(record, steps[made[0]], own)
-    says = ["divided" if divided else "not divided"]
-    says += ["kept within limits by tanh"] * ("tanh" in names)
-    says += ["with a learned one more for each head"] * ("cat" in names)
-    normed = any(
-        x.name in NORMS or QUERY_NORM.search(x.visit.path) for x in own
-    )
-    return {
-        "scores": ", ".join(says),
-        "norm of queries and keys": "before the scores" * normed,
-    }
-
-
-def is_divided(record: Trace, weights: Step, steps: list[Step]) -> bool:
-    """Whether scores, or queries, are multiplied by a number; by one does
-    not count."""
-    modules = dict(root_module(record.model).named_modules())
-    if getattr(modules.get(weights.visit.path), "scaling", None) == 1:
-        return False
-    return weights.name == "scaled_dot_product_attention" or any(
-        step.name == "baddbmm"
-        or (step.name in SCALES and len(step.reads) == 1)
-        for step in steps
-    )
-
-
-def way_back(
-    steps: list[Step], sources: list[list[int | None]], ends: list
-) -> tuple[list[int], list[int]]:
-    """Find the steps that led to some, back to products of matrices, and
-    those products."""
-    found, products, todo = dict[int, None](), dict[int, None](), [*ends]
-    while todo:
-        i = todo.pop()
-        if i is None or i in found or i in products:
-            continue
-        if steps[i].name in FACTORS:
-            products[i] = None
-        else:
-            found[i] = None
-            todo += sources[i]
-    return [*found], [*products]
-
-
-def experts(sizes: Sizes, layers: dict[str, list[Step]]) -> str:
+def experts(sizes: Sizes, paths: list[str], config: Any) -> str:
     """Say how many experts there are, and how many work for a word."""
-    if not {"experts", "top_k"} <= sizes.keys():
+    some = sum(path.endswith(".experts") for path in paths)
+    if not some or not {"experts", "top_k"} <= sizes.keys():
         return ""
-    paths = [[x.visit.path for x in steps] for x, steps in layers.items() if x]
-    shared = any("shared_expert" in path for path in chain(*paths))
-    has = [any(".experts" in path for path in some) for some in paths]
-    if not any(has):
-        return ""
-    more = ", and one for every word" * shared
-    where = f", in {sum(has)} of {len(has)} layers" * (not all(has))
-    dense = has.index(True)
-    where += f", after {dense} without" * (dense == has.count(False) > 0)
+    more = ", and one for every word"
+    more *= any("shared_expert" in path for path in paths)
+    many = config.num_hidden_layers
+    where = f", in {some} of {many} layers" * (some < many)
     return f"{sizes['top_k']} of {sizes['experts']} for each word{more}{where}"
 
 
