@@ -23,9 +23,7 @@ LONG_TEXT = 1000  # words, where the work for one depends on their number
 @dataclass(frozen=True)
 class Card:
     """What was measured of a model: the run that was traced, its parts, and
-    formulas, proved at other sizes, for its parameters, for the numbers that
-    it keeps while it writes (`cache`), and for the work of a run (`flops`).
-    """
+    formulas, proved at other sizes; `cache` is of the numbers that it keeps."""
 
     name: str
     layers: int
@@ -53,9 +51,8 @@ class Card:
         lines = []
         for line in self.parameters.lines:
             if "experts" in line.path.split("."):
-                names = {"experts": "top_k"}
-                axes = tuple(names.get(axis, axis) for axis in line.axes)
-                line = line._replace(axes=axes)
+                names = ("top_k" if x == "experts" else x for x in line.axes)
+                line = line._replace(axes=tuple(names))
             lines.append(line)
         return Formula(lines)
 
@@ -107,8 +104,7 @@ def work_row(card: Card) -> tuple[str, str]:
 
 
 def cache_rows(card: Card) -> list[tuple[str, str]]:
-    """Say what the cache keeps of a word that is written, and of one that
-    is read, where both are; and what it keeps whatever is written."""
+    """Say what the cache keeps of each word, and what of any text."""
     said, lines = [], card.cache.lines
     used = [{"T", "S"} & {*LETTERS.findall(" ".join(x.axes))} for x in lines]
     both = {"T", "S"} <= {*chain(*used)}
@@ -161,12 +157,11 @@ def card_data(card: Card) -> dict[str, Any]:
 
 
 def folded_tree(card: Card) -> Tree:
-    """Give the tree of modules, in which layers that are alike stand once,
-    though others are between them."""
+    """Give the tree of modules, in which all layers that are alike are one."""
     tree = card.record.tree()
     nodes = [tree._root]
-    while nodes:
-        node, groups = nodes.pop(), dict[tuple, list]()
+    for node in nodes:
+        groups = dict[tuple, list]()
         for part in node.parts:
             path = NUMBERS.sub(".*", f".{part.path}")
             groups.setdefault((path, part.look), []).append(part)

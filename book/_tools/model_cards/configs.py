@@ -29,8 +29,7 @@ def load_transformers() -> Any:
         import transformers
     except ModuleNotFoundError as error:
         raise ImportError(
-            "a configuration is read with transformers, which is not "
-            "installed: pip install transformers"
+            "transformers is not installed: pip install transformers"
         ) from error
     transformers.logging.set_verbosity_error()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
@@ -39,8 +38,7 @@ def load_transformers() -> Any:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model of transformers is built: its class, and what its
-    configuration is given."""
+    """A model of transformers, and what its configuration is given."""
 
     kind: Any
     data: Config
@@ -129,8 +127,7 @@ def model_dims(config: Any, keys: Keys) -> Dims:
 def inputs_of(
     model: Any, B: int, T: int = 0, S: int = 0, image: int = 0, **sizes: int
 ) -> tuple[Tensor | None, ...]:
-    """Make what a model reads: ids, of a source and a target where it has
-    both; a picture; or what is heard."""
+    """Make what a model reads: one or two texts, a picture, or a sound."""
     config = model.config
     if image:
         picture = torch.zeros(B, config.num_channels, image, image)

@@ -75,12 +75,16 @@ class Formula:
         texts = []
         for times, terms in sorted(sums.items(), reverse=True):
             pairs = terms.items()
-            text = " + ".join(
-                f"{n}{x}" if n > 1 or not x else x for x, n in pairs
-            )
+            text = " + ".join(term_text([x], n) for x, n in pairs)
             text = f"({text})" if len(terms) > 1 < times else text
             texts.append(f"{times} × {text}" if times > 1 else text)
         return " + ".join(texts)
+
+
+def term_text(letters: Iterable[str], number: int) -> str:
+    """Write a product: 2C*F."""
+    text = "*".join(letters)
+    return f"{number}{text}" if number > 1 or not text else text
 
 
 def total(lines: Iterable[tuple[str, tuple[str, ...]]]) -> Formula:
@@ -172,6 +176,22 @@ def work(step: Step, row: Row) -> list[tuple[str, ...]]:
         scores = *query[:-1], key[-2]
         return [("2", *scores, query[-1]), ("2", *scores, value[-1])]
     return []
+
+
+def product_steps(record: Trace) -> list[dict[str, Any]]:
+    """List the products of matrices of a run, those of equal layers once."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for step, row in zip(record.steps, record.calls().rows):
+        for axes in work(step, row):
+            path = NUMBERS.sub(".*", step.visit.path)
+            shape = " ".join(axis.name for axis in row.outputs[0])
+            flops = term_text(*product(axes))
+            counts[path, row.call, shape, flops] += 1
+    names = "path", "call", "shapes", "flops"
+    return [
+        dict(zip(names, (path, call, [shape.split()], flops)), times=str(n))
+        for (path, call, shape, flops), n in counts.items()
+    ]
 
 
 def costs(

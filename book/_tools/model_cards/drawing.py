@@ -53,15 +53,15 @@ def spoken(run: Numbers, parts: Kinds) -> str:
 def key_text(run: Numbers) -> str:
     """Say how many keys and values the heads have."""
     if "kv_rank" in run:
-        return "one short vector: keys and values of all heads"
+        sizes = [f"{run[n]}" for n in ("kv_rank", "rope_D") if n in run]
+        return f"keys and values of all from {' + '.join(sizes)} numbers"
     of = run["H"]
     many = run.get("kv_heads", of)
     if many == 1:
         return f"1 head of keys and values, for all {of}"
     each = f"each for {of // many}" if many < of else "one each"
-    return (
-        f"{many} heads of keys and values, {'shared' if of % many else each}"
-    )
+    each = "shared" if of % many else each
+    return f"{many} heads of keys and values, {each}"
 
 
 def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
@@ -87,8 +87,7 @@ def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
 
 
 def sight(causal: bool, width: int, block: int = 0) -> Sees:
-    """Give a rule of who sees whom: as far as a number of cells, before a
-    position alone, or on both sides; or those before it in its block."""
+    """Give a rule of who sees whom: as far as some cells, or in its block."""
     if block:
         return lambda i, j: j <= i and i // block == j // block
     return lambda i, j: 0 <= i - j <= width if causal else abs(i - j) < width
@@ -119,13 +118,12 @@ def fill(boxes: Iterable[Box], hue: str, opacity: float = 1) -> str:
 
 def draw_heads(run: Numbers) -> Iterator[str]:
     """Draw the heads of queries in a row, and below them keys and values, each
-    as wide as the heads that share it; or the vector that all are made of."""
+    as wide as the heads that share it."""
     if "H" not in run:
         return
-    heads, short = run["H"], "kv_rank" in run
-    many = 1 if short else run.get("kv_heads", heads)
-    text = f"{heads} query head{'s' * (heads > 1)}"
-    yield label(MARGIN, 12, text, "H")
+    heads = run["H"]
+    many = 1 if "kv_rank" in run else run.get("kv_heads", heads)
+    yield label(MARGIN, 12, f"{heads} query head{'s' * (heads > 1)}", "H")
     if "D" in run:
         words = f"{run['D']} channels each"
         yield label(BREADTH - MARGIN, 12, words, "D", "end")
@@ -133,14 +131,8 @@ def draw_heads(run: Numbers) -> Iterator[str]:
     yield fill(head_boxes(18, 14, groups, heads // groups), "H", 0.85)
     for letter, y in ("q", 20), ("k", 37), ("v", 49):
         yield label(MARGIN, y + 9, letter)
-    if short:
-        yield fill([(START + ROOM / 2 - 34, 37, 68, 22)], "H", 0.5)
-        sizes = [f"{run[n]}" for n in ("kv_rank", "rope_D") if n in run]
-        yield label(START + ROOM / 2, 52, " + ".join(sizes), side="middle")
-    else:
-        yield fill(
-            [*head_boxes(37, 10, many), *head_boxes(49, 10, many)], "H", 0.5
-        )
+    boxes = head_boxes(37, 10, many) + head_boxes(49, 10, many)
+    yield fill(boxes, "H", 0.5)
     yield label(MARGIN, 73, key_text(run))
 
 
@@ -168,27 +160,21 @@ def draw_masks(parts: Kinds) -> Iterator[str]:
             if not sees(i, j)
         ]
         yield fill(cells, "F", 0.15)
-        hatch = (f"M{x:g} {y + CELL:g}l{CELL} {-CELL}" for x, y, *_ in cells)
-        yield stroke("".join(hatch), "F", 0.8)
-        lines = (
-            f"M{left} {top + CELL * i:g}h{end:g}"
-            f"M{left + CELL * i:g} {top}v{end:g}"
-            for i in range(SIDE + 1)
+        d = "".join(
+            f"M{x:g} {y + CELL:g}l{CELL} {-CELL}" for x, y, *_ in cells
         )
-        yield stroke("".join(lines), "F", 0.5)
+        for i in range(SIDE + 1):
+            d += f"M{left} {top + CELL * i:g}h{end:g}"
+            d += f"M{left + CELL * i:g} {top}v{end:g}"
+        more = f'style="{paint("F", "stroke")}" stroke-width="0.6"'
+        yield f'<path d="{d}" fill="none" {more}/>'
         for k, text in enumerate(words):
             yield label(left, top + end + 13 * (k + 1), text)
 
 
-def stroke(d: str, hue: str, wide: float) -> str:
-    more = f'style="{paint(hue, "stroke")}" stroke-width="{wide:g}"'
-    return f'<path d="{d}" fill="none" {more}/>'
-
-
 def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
     """Draw the widths of a feed-forward layer, or of an expert, as bars; two
-    of them are multiplied where it is gated. Below stand the experts, dark
-    those that work for a word."""
+    of them are multiplied where it is gated."""
     name = "expert_F" if {"experts", "expert_F"} <= run.keys() else "F"
     gated = parts.get("feed-forward") == "gated"
     if not {"C", name} <= run.keys():
@@ -204,17 +190,3 @@ def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
         chosen, many = run["top_k"], run["experts"]
         more = ", 1 for all" * ("every" in kind)
         yield label(FEED, LOW + 74, f"{chosen} of {many} experts{more}")
-        boxes = expert_boxes(many, LOW + 79)
-        yield fill(boxes[:chosen], "ink") + fill(boxes[chosen:], "F", 0.35)
-
-
-def expert_boxes(many: int, top: float) -> list[Box]:
-    """Place experts in rows, in an order in which the first are scattered."""
-    columns = min(many, 32)
-    lines = -(-many // columns)
-    pitch = min(14, 154 / columns, (HEIGHT - 4 - top) / lines)
-    side = 0.75 * pitch
-    return [
-        (FEED + i % columns * pitch, top + i // columns * pitch, side, side)
-        for i in sorted(range(many), key=lambda i: 37 * (i + 7) % many)
-    ]

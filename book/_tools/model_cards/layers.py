@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from model_cards.costs import PathShapes, cache_shapes, parameter_shapes
+from model_cards.costs import cache_shapes, parameter_shapes
 from shapewatch.tracing.axes.sizes import Dims, run_sizes
 from shapewatch.tracing.calls import Axes, Calls
 from shapewatch.tracing.record.models import root_module
@@ -19,10 +19,9 @@ from shapewatch.tracing.tracer import trace
 
 LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
 Twins = dict[str, str]  # of each layer the first that is alike, by their paths
-Found = tuple[Trace, list[PathShapes], list[PathShapes]]
 
 
-def traced(build: Callable, dims: Dims) -> Found:
+def traced(build: Callable, dims: Dims) -> tuple[Trace, Any, Any]:
     """Trace a model, of which all layers run once, and at other sizes only
     the first of those that are alike; and give the shapes of its parameters
     and of its cache in each run."""
@@ -70,8 +69,7 @@ def layer_of(step: Step) -> str:
 
 
 def twins(record: Trace) -> Twins:
-    """Find of each layer the first one in its list that makes the same calls,
-    and has parameters of the same shapes."""
+    """Find of each layer the first in its list with such calls and shapes."""
     alike, first = Twins(), dict[Any, str]()
     for path, steps in layer_steps(record).items():
         if path:

@@ -10,11 +10,7 @@ from typing import Any
 from model_cards import HERE, SIZES
 from model_cards.drawing import picture
 
-ROOT = HERE.parents[2]
-SHEETS = (
-    ROOT / "shapewatch/tracing/style/trace.css",
-    ROOT / "book/_static/card.css",
-)
+SHEETS = "shapewatch/tracing/style/trace.css", "book/_static/card.css"
 MARKED_NAME = re.compile(r"([^\W\d]\w*)")
 
 
@@ -98,7 +94,9 @@ def letters_html(text: str) -> str:
 
 def page_html(data: Mapping[str, Any]) -> str:
     """Write a page of its own for the card of a model."""
-    style = "\n".join(sheet.read_text("utf8") for sheet in SHEETS)
+    style = "\n".join(
+        (HERE.parents[2] / sheet).read_text("utf8") for sheet in SHEETS
+    )
     name = escape(data["class"])
     page = Template((HERE / "page.html").read_text("utf8"))
     return page.substitute(name=name, style=style, card=card_html(data))

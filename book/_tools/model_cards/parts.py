@@ -15,24 +15,18 @@ from model_cards import NAMES
 from model_cards.costs import Formula, product
 from model_cards.layers import layer_steps
 from shapewatch.properties.structure import is_norm
-from shapewatch.tracing.axes.sizes import LETTERS, Sizes
+from shapewatch.tracing.axes.sizes import Sizes
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.traced import Trace
 
 PLACE_TABLES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
 QUERY_NORM = re.compile(r"(?<!indexer\.)\b(q|k|qk)_?(layer)?norm")
 ADDITIONS = "__add__", "add", "__iadd__", "add_"
+# By which letter words have there: each sees all, or those before it.
+STACKS = {"encoder": "S", "decoder": "T"}
 NEAR = "sliding_attention", "chunked_attention"
-# By whether norms of a layer stand before its parts, after them, or after the
-# sum with what goes past them.
-NORM_PLACES = {
-    ("before",): "before each part",
-    ("after",): "after each part",
-    ("after", "before"): "before and after each part",
-    ("sum",): "after each sum",
-}
-TABLE_COUNTS = "", "one table", "two tables", "three tables"
 
 
 def part_kinds(
@@ -45,7 +39,7 @@ def part_kinds(
     normed = any(map(QUERY_NORM.search, paths))
     attends = any(map(is_attention, record.steps))
     kinds = {
-        "stacks": stacks(sizes),
+        "stacks": " and ".join(x for x in STACKS if STACKS[x] in sizes),
         "heads": heads(sizes) * attends,
         **layer_kinds(config),
         "positions": positions(model),
@@ -64,14 +58,6 @@ def part_kinds(
     return {name: text for name, text in kinds.items() if text}
 
 
-def stacks(sizes: Sizes) -> str:
-    """Say which stacks there are: where the words are told apart, each sees
-    those before it in a decoder, and all in an encoder."""
-    if "S" in sizes and "T" in sizes:
-        return "encoder and decoder"
-    return "encoder" if "S" in sizes else "decoder"
-
-
 def heads(sizes: Sizes) -> str:
     """Say how heads share keys and values."""
     if "kv_rank" in sizes:
@@ -84,8 +70,7 @@ def heads(sizes: Sizes) -> str:
 
 
 def layer_kinds(config: Any) -> dict[str, str]:
-    """Say how many layers are of which kind, by their configuration, and how
-    far attention looks, where that is not everywhere."""
+    """Say how many layers are of which kind, as a configuration has them."""
     kinds = Counter(getattr(config, "layer_types", None) or NEAR[:1])
     turned = getattr(config, "no_rope_layers", None) or [1]
     counts = {
@@ -148,12 +133,6 @@ def is_attention(step: Step) -> bool:
     return softmax or step.name == "scaled_dot_product_attention"
 
 
-def is_sum(step: Step) -> bool:
-    """Whether a step adds two tensors of one shape."""
-    shapes = {mark.shape for mark in step.reads}
-    return step.name in ADDITIONS and len(step.reads) == 2 and len(shapes) == 1
-
-
 def norm_place(record: Trace) -> str:
     """Say where the norms of the first layer that attends stand.
 
@@ -163,35 +142,34 @@ def norm_place(record: Trace) -> str:
     """
     layers = (steps for path, steps in layer_steps(record).items() if path)
     steps = next((x for x in layers if any(map(is_attention, x))), [])
-    sums = [*filter(is_sum, record.steps)]
+    sums = [
+        x
+        for x in record.steps
+        if x.name in ADDITIONS
+        and [y.shape for y in x.reads[:1]] == [y.shape for y in x.reads[1:]]
+    ]
     made = {mark.number for step in steps for mark in step.makes}
     summed = {mark.number for step in sums for mark in step.makes}
     addends = {mark.number for step in sums for mark in step.reads}
     places = set[str]()
-    for source, result in norm_numbers(record, steps):
-        reads_sum = source in summed or source not in made
-        if result in addends:
-            places.add("sum" if reads_sum else "after")
-        else:
-            places.add("before")
-    return NORM_PLACES.get(tuple(sorted(places)), "")
+    for visit in norm_visits(record, {step.visit.path for step in steps}):
+        source, result = visit.given[0].number, visit.makes[0].number
+        after = "sum" if source in summed or source not in made else "after"
+        places.add(after if result in addends else "before")
+    if "sum" in places:
+        return "after each sum" * (len(places) == 1)
+    text = " and ".join(sorted(places, reverse=True))
+    return f"{text} each part" * bool(text)
 
 
-def norm_numbers(
-    record: Trace, steps: list[Step]
-) -> Iterator[tuple[int, int]]:
-    """Give what each norm in some steps reads and makes, by their numbers,
-    without those of queries and keys."""
-    paths = {step.visit.path for step in steps}
+def norm_visits(record: Trace, paths: set[str]) -> Iterator[Visit]:
+    """Give the runs of norms with some paths; those of queries are none."""
     model = root_module(record.model)
-    norms = {
-        path
-        for path, module in model.named_modules(remove_duplicate=False)
-        if path in paths and is_norm(module) and not QUERY_NORM.search(path)
-    }
+    modules = dict(model.named_modules(remove_duplicate=False))
     for visit in record._calls.run.visits:
-        if visit.path in norms and visit.makes:
-            yield visit.given[0].number, visit.makes[0].number
+        is_one = visit.path in paths and is_norm(modules[visit.path])
+        if is_one and visit.makes and not QUERY_NORM.search(visit.path):
+            yield visit
 
 
 def scores(model: nn.Module, config: Any) -> str:
@@ -211,8 +189,9 @@ def feed_forward(parameters: Formula) -> str:
     sides = {True: [0, 0], False: [0, 0]}  # of experts, and of others
     for path, axes, times in parameters.lines:
         for side, axis in enumerate(axes[-2:] * (len(axes) > 1)):
-            if {"F", "expert_F"} & {*LETTERS.findall(axis)}:
-                sides[".experts." in path][side] += product([axis])[1] * times
+            letters, number = product([axis])
+            if {"F", "expert_F"} & {*letters} or (letters and number == 4):
+                sides[".experts." in path][side] += number * times
     least, most = max(map(sorted, sides.values()))
     return ("gated" if most > 1.5 * least else "plain") if least else ""
 
@@ -251,12 +230,11 @@ def biases(model: nn.Module) -> str:
 
 
 def tables(sizes: Sizes, model: nn.Module) -> str:
-    """Say how many tables of words there are: one may serve to read a source
-    and a target, and to write."""
+    """Say how many tables of words there are: one may serve several times."""
     kinds = nn.Embedding | nn.Linear
     weights = {
         id(module.weight)
         for module in model.modules()
         if isinstance(module, kinds) and len(module.weight) == sizes.get("V")
     }
-    return TABLE_COUNTS[len(weights)]
+    return ("", "one table", "two tables", "three tables")[len(weights)]
