@@ -1,7 +1,6 @@
 """The atlas: ```{atlas} picture``` draws two models, ```{atlas} table``` lists
 all, ```{atlas} cards``` has a section for each, and {atlas}`models` says how
-many there are. `make atlas` has measured them; nothing here needs PyTorch.
-"""
+many there are. `make atlas` has measured them; nothing here needs PyTorch."""
 
 import json
 import re
@@ -41,7 +40,7 @@ COLUMNS = {
     "feed-forward": lambda data: feed_of(data["parts"]),
     "cache a word, bytes": lambda data: costs_of(data, "cache a word"),
 }
-# What colours a tree and has its sizes; the page's script puts colours back.
+# What has a tree's colours and sizes; the page's script puts colours back.
 TREE_MARKS = re.compile(r"<sub>\d+</sub>|</?(var|b|span)\b[^>]*>")
 MODEL = """\
 <p>{made}{news} Source: {source}. Built as <code>{kind}</code>.</p>
@@ -64,8 +63,7 @@ def models() -> dict[str, dict[str, Any]]:
 @cache
 def explanations() -> dict[str, dict[str, str]]:
     """Read what explains each kind of a part."""
-    file = BOOK / "_tools" / "atlas_links.toml"
-    return tomllib.loads(file.read_text("utf8"))
+    return tomllib.loads((BOOK / "_tools/atlas_links.toml").read_text("utf8"))
 
 
 @cache
@@ -121,8 +119,7 @@ def keys_of(data: dict[str, Any]) -> str:
 def feed_of(parts: dict[str, str]) -> str:
     """Say what kind of feed-forward layers there are."""
     many = parts.get("expert layers", "").partition(" for ")[0]
-    kind = parts.get("feed-forward", "none")
-    return f"{kind}{f', {many} experts' * bool(many)}"
+    return parts.get("feed-forward", "none") + f", {many} experts" * bool(many)
 
 
 def place_of(name: str) -> str:
@@ -136,9 +133,9 @@ class Atlas(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        for name, write in ("table", models_table), ("picture", opening):
-            if self.arguments == [name]:
-                return [nodes.raw("", write(), format="html")]
+        written = {"table": models_table, "picture": opening}
+        if write := written.get(self.arguments[0]):
+            return [nodes.raw("", write(), format="html")]
         builder, here = self.env.app.builder, self.env.docname
         return [
             section(name, data, lambda to: builder.get_relative_uri(here, to))
@@ -147,18 +144,21 @@ class Atlas(SphinxDirective):
 
 
 def opening() -> str:
-    """Draw our model and one of those that differ most from it, each with a
-    link to its card."""
-    drawn = []
-    for name in OPENING:
-        data = models()[name]
-        many = costs_of(data, "parameters")
-        words = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
-        drawn.append(
-            f"<figure>{picture(data['run'], data['parts'])}"
-            f"<figcaption>{words}: {many} parameters</figcaption></figure>"
-        )
-    return f'<div class="atlas-opening">{"".join(drawn)}</div>'
+    """Draw our model and one of those that differ most from it."""
+    drawn = "".join(
+        f"<figure>{picture(data['run'], data['parts'])}<figcaption>"
+        f"{link_to(name)}: {costs_of(data, 'parameters')} parameters"
+        "</figcaption></figure>"
+        for name, data in models().items()
+        if name in OPENING
+    )
+    return f'<div class="atlas-opening">{drawn}</div>'
+
+
+def link_to(name: str) -> str:
+    """Write a link to the card of a model."""
+    title = escape(models()[name]["name"])
+    return f'<a href="#{place_of(name)}">{title}</a>'
 
 
 def models_table() -> str:
@@ -166,12 +166,11 @@ def models_table() -> str:
     head = "".join(f'<th scope="col">{x}</th>' for x in ("model", *COLUMNS))
     rows = []
     for name, data in models().items():
-        link = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
         cells = "".join(
             f'<td data-name="{column}">{escape(read(data))}</td>'
             for column, read in COLUMNS.items()
         )
-        rows.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{link_to(name)}</th>{cells}</tr>')
     return (
         f'<table class="atlas"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
@@ -182,9 +181,8 @@ def section(
     name: str, data: dict[str, Any], uri: Callable[[str], str]
 ) -> nodes.section:
     """Make the section of a model: where it is from, and its card."""
-    place, title = place_of(name), data["name"]
-    node = nodes.section(ids=[place], names=[place])
-    node += nodes.title("", title)
+    node = nodes.section(ids=[place_of(name)], names=[place_of(name)])
+    node += nodes.title("", data["name"])
     node += nodes.raw("", model_html(name, data, uri), format="html")
     return node
 
@@ -216,8 +214,8 @@ def model_html(
 def origin(data: dict[str, Any], uri: Callable[[str], str]) -> dict[str, str]:
     """Say who made a model and when, and where it is published."""
     if "maker" not in data:
-        place, words = f"{uri(OUR_PAGE)}", "chapter 12"
-        return {"made": "", "source": f'<a href="{place}">{words}</a>'}
+        link = f'<a href="{uri(OUR_PAGE)}">chapter 12</a>'
+        return {"made": "", "source": link}
     link = f'<a href="{escape(data["url"])}">{escape(data["source"])}</a>'
     return {"made": f"{data['maker']}, {data['year']}. ", "source": link}
 
@@ -228,21 +226,18 @@ def with_published(data: dict[str, Any]) -> list[list[str]]:
     if not data.get("published"):
         return rows
     active, counted = data.get("published active"), data.get("counted")
-    said = [
-        data["published"],
-        f", {active} of them at work for a word" * bool(active),
-        f" ({counted})" * bool(counted),
-    ]
+    said = data["published"]
+    said += f", {active} of them at work for a word" * bool(active)
+    said += f" ({counted})" * bool(counted)
     last = max(i for i, (name, _) in enumerate(rows) if "parameters" in name)
-    return [*rows[: last + 1], ["published", "".join(said)], *rows[last + 1 :]]
+    return [*rows[: last + 1], ["published", said], *rows[last + 1 :]]
 
 
 class AtlasRole(SphinxRole):
     """How many there are of something in the atlas."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        counts = {"models": len(models()) - 1}
-        return [nodes.Text(str(counts[self.text]))], []
+        return [nodes.Text(str(len(models()) - 1))], []
 
 
 def add_style(app: Sphinx, _page, _template, context: dict, _doctree) -> None:

@@ -23,7 +23,7 @@ LONG_TEXT = 1000  # words, where the work for one depends on their number
 @dataclass(frozen=True)
 class Card:
     """What was measured of a model: the run that was traced, its parts, and
-    formulas, proved at other sizes; `cache` is of the numbers that it keeps."""
+    formulas, proved at other sizes; `cache` is of what it keeps."""
 
     name: str
     layers: int
