@@ -23,6 +23,8 @@ sys.path.append(str(ROOT))
 from model_cards.drawing import picture
 from model_cards.page import card_html
 
+Data = dict[str, Any]
+Uri = Callable[[str], str]
 OURS, OUR_NAME = "translator", "The translator of chapter 12"
 OPENING = OURS, "gpt_oss_120b"  # what the page opens with
 OUR_PAGE = "chapters/12_the_whole_model"
@@ -52,12 +54,11 @@ MODEL = """\
 
 
 @cache
-def models() -> dict[str, dict[str, Any]]:
+def models() -> dict[str, Data]:
     """Read what was measured, by year, the book's own model first."""
     cards = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
     cards[OURS] = {"name": OUR_NAME} | cards[OURS]
-    years = {name: data.get("year", 0) for name, data in cards.items()}
-    return {name: cards[name] for name in sorted(cards, key=years.get)}
+    return dict(sorted(cards.items(), key=lambda x: x[1].get("year", 0)))
 
 
 @cache
@@ -84,22 +85,18 @@ def targets(part: str, text: str) -> Iterator[str]:
             yield target
 
 
-def target_html(target: str, uri: Callable[[str], str]) -> str:
+def target_html(target: str, uri: Uri) -> str:
     """Write a link to a section, or a sentence."""
     page, is_link, place = target.partition("#")
     if not is_link:
         return escape(target)
-    title = headings(page)[place].rstrip("?")
-    number = int(page.removeprefix("chapters/")[:2])
-    return (
-        f'see <a href="{uri(page)}#{place}">chapter {number}, '
-        f"<cite>{escape(title)}</cite></a>"
-    )
+    title = escape(headings(page)[place].rstrip("?"))
+    words = f"chapter {int(page.split('/')[1][:2])}, <cite>{title}</cite>"
+    return f'see <a href="{uri(page)}#{place}">{words}</a>'
 
 
-def costs_of(data: dict[str, Any], name: str) -> str:
-    """Give the number in a row of a card, or in several: what the cache keeps
-    of a word written, and of one read."""
+def costs_of(data: Data, name: str) -> str:
+    """Give what a row of a card costs, or two, of words written and read."""
     costs = [
         text.split(" ")[0] + head.removeprefix(name)
         for head, text in data["rows"]
@@ -108,12 +105,11 @@ def costs_of(data: dict[str, Any], name: str) -> str:
     return ", ".join(costs) or "none"
 
 
-def keys_of(data: dict[str, Any]) -> str:
+def keys_of(data: Data) -> str:
     """Say how many heads of keys and values there are."""
     if "vector" in data["parts"]["heads"]:
         return "one short vector"
-    sizes = data["run"]
-    return f"{sizes.get('kv_heads', sizes['H']):,}"
+    return f"{data['run'].get('kv_heads', data['run']['H']):,}"
 
 
 def feed_of(parts: dict[str, str]) -> str:
@@ -147,18 +143,12 @@ def opening() -> str:
     """Draw our model and one of those that differ most from it."""
     drawn = "".join(
         f"<figure>{picture(data['run'], data['parts'])}<figcaption>"
-        f"{link_to(name)}: {costs_of(data, 'parameters')} parameters"
-        "</figcaption></figure>"
+        f'<a href="#{place_of(name)}">{escape(data["name"])}</a>: '
+        f"{costs_of(data, 'parameters')} parameters</figcaption></figure>"
         for name, data in models().items()
         if name in OPENING
     )
     return f'<div class="atlas-opening">{drawn}</div>'
-
-
-def link_to(name: str) -> str:
-    """Write a link to the card of a model."""
-    title = escape(models()[name]["name"])
-    return f'<a href="#{place_of(name)}">{title}</a>'
 
 
 def models_table() -> str:
@@ -170,16 +160,15 @@ def models_table() -> str:
             f'<td data-name="{column}">{escape(read(data))}</td>'
             for column, read in COLUMNS.items()
         )
-        rows.append(f'<tr><th scope="row">{link_to(name)}</th>{cells}</tr>')
+        link = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
+        rows.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
     return (
         f'<table class="atlas"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 
-def section(
-    name: str, data: dict[str, Any], uri: Callable[[str], str]
-) -> nodes.section:
+def section(name: str, data: Data, uri: Uri) -> nodes.section:
     """Make the section of a model: where it is from, and its card."""
     node = nodes.section(ids=[place_of(name)], names=[place_of(name)])
     node += nodes.title("", data["name"])
@@ -187,20 +176,16 @@ def section(
     return node
 
 
-def model_html(
-    name: str, data: dict[str, Any], uri: Callable[[str], str]
-) -> str:
+def model_html(name: str, data: Data, uri: Uri) -> str:
     """Write what a section says of its model."""
     parts, our_parts = data["parts"], models()[OURS]["parts"]
+    both = dict.fromkeys(our_parts, "none") | parts
     links = {
-        part: ". ".join(
-            target_html(target, uri)
-            for target in targets(part, parts.get(part, "none"))
-        )
-        for part in {**our_parts, **parts}
+        part: ". ".join(target_html(x, uri) for x in targets(part, text))
+        for part, text in both.items()
     }
-    tree = TREE_MARKS.sub("", data["tree"])
-    shown = data | {"rows": with_published(data), "tree": tree}
+    shown = data | {"rows": with_published(data)}
+    shown["tree"] = TREE_MARKS.sub("", data["tree"])
     return MODEL.format(
         kind=data["class"],
         news=escape(data.get("news", "")),
@@ -211,7 +196,7 @@ def model_html(
     )
 
 
-def origin(data: dict[str, Any], uri: Callable[[str], str]) -> dict[str, str]:
+def origin(data: Data, uri: Uri) -> dict[str, str]:
     """Say who made a model and when, and where it is published."""
     if "maker" not in data:
         link = f'<a href="{uri(OUR_PAGE)}">chapter 12</a>'
@@ -220,7 +205,7 @@ def origin(data: dict[str, Any], uri: Callable[[str], str]) -> dict[str, str]:
     return {"made": f"{data['maker']}, {data['year']}. ", "source": link}
 
 
-def with_published(data: dict[str, Any]) -> list[list[str]]:
+def with_published(data: Data) -> list[list[str]]:
     """Put what is published below what was measured."""
     rows = [[*row] for row in data["rows"]]
     if not data.get("published"):

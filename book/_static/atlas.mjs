@@ -51,8 +51,7 @@ function show(unknown = []) {
   top.append(head);
   table.append(top, body);
   page.both.append(table);
-  const many = rows.filter(({ differs }) => differs).length;
-  const shared = rows.filter(({ both }) => both).length;
+  const [many, shared] = ["differs", "both"].map((key) => rows.filter((row) => row[key]).length);
   page.said.textContent = `${lost}${many} rows differ (≠), of ${shared} that both have.`;
 }
 
