@@ -14,6 +14,7 @@ from shapewatch.properties.activations import activations
 from shapewatch.properties.attention import score_scale, weight_rows
 from shapewatch.properties.batches import batch_independence
 from shapewatch.properties.caching import cached_run
+from shapewatch.properties.closeness import same
 from shapewatch.properties.dependence import causality, source_coverage
 from shapewatch.properties.finding import Finding, Report
 from shapewatch.properties.learning import live_parameters
@@ -22,7 +23,6 @@ from shapewatch.properties.numbers import finite, logits, repeatable
 from shapewatch.properties.order import order_sensitivity
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.past import past
-from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
 from shapewatch.properties.provenance import provenance

@@ -124,12 +124,11 @@ def otherwise_scaled(parts: AttentionParts) -> str:
 
 def said_scale(model: Any, scale: float) -> str:
     """Say which number of a model's config gives its scale; or ""."""
-    config = getattr(model, "config", None)
-    for name, x in getattr(config, "__dict__", {}).items():
-        called = re.search("scal|multiplier", name)
-        number = called and isinstance(x, int | float) and x > 0
-        either = (x, x**-0.5) if number else ()
-        if any(abs(y / scale - 1) < 1e-3 for y in either):
+    said = vars(getattr(model, "config", None) or object).items()
+    numbers = {n: x for n, x in said if isinstance(x, int | float) and x > 0}
+    for name in filter(re.compile("scal|multiplier").search, numbers):
+        x = numbers[name]
+        if min(abs(x / scale - 1), abs(x**-0.5 / scale - 1)) < 1e-3:
             return f" The config says so, by {name}={x}."
     return ""
 

@@ -1,8 +1,6 @@
 """The attention layers of a run: of each the queries, keys and values as
 matrices with a vector in each row, its weights, its scale, its biases."""
 
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Sized
 from functools import partial
 from math import prod
@@ -11,8 +9,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from shapewatch.properties.closeness import are_close
 from shapewatch.properties.outputs import FailedError
-from shapewatch.properties.perturbation import are_close, with_noise_added
+from shapewatch.properties.perturbation import with_noise_added
 from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
@@ -30,6 +29,12 @@ from shapewatch.tracing.questions.flow import (
     Data,
     Flow,
     call_again,
+)
+from shapewatch.tracing.questions.operands import (
+    BATCH,
+    OWN,
+    SUM_AXES,
+    EinsumProduct,
 )
 from shapewatch.tracing.record.visits import Visit
 
@@ -76,18 +81,13 @@ def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
         raise NotJudgedError("No attention was found: a softmax of products.")
     parameters: list = getattr(subject.model, "parameters", list)()
     learnt = {p.data_ptr() for p in parameters}
-    judged = [
-        parts
-        for parts in every
-        if all(
-            x.origin.data_ptr() not in learnt
-            for x in (parts.q, parts.k, parts.v)
-        )
-    ]
+    judged = []
+    for x in every:
+        if not learnt & {y.origin.data_ptr() for y in (x.q, x.k, x.v)}:
+            judged.append(x)
     if not judged:
-        raise NotJudgedError(
-            "Heads are mixed: scores or weights, by a matrix."
-        )
+        says = "Heads are mixed: scores or weights, by a matrix."
+        raise NotJudgedError(says)
     return judged
 
 
@@ -181,7 +181,7 @@ def written_out(data: Data, steps: AttentionSteps) -> AttentionParts:
     w = steps.way[-1][1] - (data.names[steps.mixed] == "baddbmm")
     v, after = 1 - w, EinsumProduct(data, steps.mixed, w)
     scored = EinsumProduct(data, steps.product, 2)
-    q, k = (scored.factor(n, BATCH, OWN[n], SUM_AXES) for n in range(2))
+    q, k = (factor(scored, n, BATCH, OWN[n], SUM_AXES) for n in range(2))
     rows = w, BATCH, OWN[w], SUM_AXES
     weights = after.matrix(as_read(data, *steps.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, steps), *rows)
@@ -194,7 +194,7 @@ def written_out(data: Data, steps: AttentionSteps) -> AttentionParts:
         weights=weights,
         q=q,
         k=k,
-        v=after.factor(v, BATCH, SUM_AXES, OWN[v]),
+        v=factor(after, v, BATCH, SUM_AXES, OWN[v]),
         scale=q.factor * k.factor * score_growth(data, steps),
         mixed=after.matrix(mixed, 2, BATCH, OWN[w], OWN[v]),
         joined=after_moves(data, steps.mixed),
@@ -240,38 +240,10 @@ def biases_among(masks: Iterable[Any]) -> tuple[Tensor, ...]:
     )
 
 
-# Whose an axis is: the left factor's, the right one's, the result's.
-BATCH, SUM_AXES, OWN = "LRM", "LR", ("LM", "RM")
-
-
-class EinsumProduct:
-    """A product as einsum writes it: its axes have letters.
-
-    `axes` are those of the left factor, the right one, and the result; each
-    is known by its number. `kinds` has their axes by whose they are, sorted
-    as where scores stand, or their weights: in the one of number `scores`.
-    """
-
-    def __init__(self, data: Data, i: int, scores: int):
-        first = data.given[i][0][0]
-        equation = first if isinstance(first, str) else "...mk,...kn->...mn"
-        self.axes = re.split(",|->", equation)
-        self.data, self.step = data, i
-        self.kinds: defaultdict[str, str] = defaultdict(str)
-        every = "".join((self.axes[scores], *self.axes))
-        for axis in dict.fromkeys(re.findall(r"\.\.\.|\w", every)):
-            whose = (w for w, axes in zip("LRM", self.axes) if axis in axes)
-            self.kinds["".join(whose)] += axis
-
-    def matrix(self, x: Tensor, n: int, *kinds: str) -> Tensor:
-        """Sort the axes of a factor, or of the result, by their kinds."""
-        ordered = "".join(self.kinds[kind] for kind in kinds)
-        return torch.einsum(f"{self.axes[n]}->{ordered}", x)
-
-    def factor(self, n: int, *kinds: str) -> Operand:
-        """Give a factor, with its axes sorted, and where it was moved from."""
-        moved = operand(self.data, self.step, n)
-        return moved._replace(matrix=self.matrix(moved.matrix, n, *kinds))
+def factor(product: EinsumProduct, n: int, *kinds: str) -> Operand:
+    """Give a factor, with its axes sorted, and where it was moved from."""
+    moved = operand(product.data, product.step, n)
+    return moved._replace(matrix=product.matrix(moved.matrix, n, *kinds))
 
 
 def operand(data: Data, i: int, n: int) -> Operand:

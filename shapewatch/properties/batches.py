@@ -33,15 +33,7 @@ def batch_independence(subject: Subject) -> Verdict:
     - Looks at: the outputs of each row, in the batch and alone.
     - Says: which output of which row differs.
     """
-    if len(subject.inputs[-1]) < 2:
-        raise NotJudgedError("There is one row only: give two.")
-    outputs = raw_output(subject)
-    if outputs.shape[:1] != subject.inputs[-1].shape[:1]:
-        says = f"The output {(*outputs.shape,)} has no row for each input's."
-        raise NotJudgedError(says)
-    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
-    if not judged.isfinite().all():
-        raise NotJudgedError(NOT_FINITE)
+    judged_in_rows(subject)
     allowed = rounding_tolerance(subject)
     ways, reasons = list[Tensor](), list[str]()
     for numbers in inputs_with_rows(subject):
@@ -62,6 +54,19 @@ def batch_independence(subject: Subject) -> Verdict:
         "softmax."
     )
     return False, says, ways[0]
+
+
+def judged_in_rows(subject: Subject) -> None:
+    """Raise NotJudgedError unless there are rows, and numbers in each."""
+    outputs, rows = raw_output(subject), len(subject.inputs[-1])
+    if rows < 2:
+        raise NotJudgedError("There is one row only: give two.")
+    if outputs.shape[:1] != (rows,):
+        says = f"The output {(*outputs.shape,)} has no row for each input's."
+        raise NotJudgedError(says)
+    judged = flat_rows(outputs)[unpadded_rows(subject, outputs)]
+    if not judged.isfinite().all():
+        raise NotJudgedError(NOT_FINITE)
 
 
 def inputs_with_rows(subject: Subject) -> Iterator[set[int]]:
@@ -87,16 +92,16 @@ def moves_alone(subject: Subject, numbers: set[int]) -> Tensor:
     """How far each row moves where it is alone, of these inputs: (B, T), but
     for padding. Alone, it may have outputs for its words only."""
     given, form = tree_flatten(subject.given)
-    batch, outputs = raw_output(subject), []
+    batch, outputs = flat_rows(raw_output(subject)), []
     real, words = unpadded_rows(subject, batch), subject.real[-1].shape
     for b in range(len(batch)):
         row = [x[[b]] if i in numbers else x for i, x in enumerate(given)]
         alone = tree_unflatten(row, form)
-        output = subject.call(subject.outputs_of, alone)
-        length = (*output.shape, 1)[1]
+        output = flat_rows(subject.call(subject.outputs_of, alone))
+        length = output.shape[1]
         same = output.shape == batch[[b], :length].shape
         if not same or (real[b, length:].any() and real.shape == words):
             raise FailedError(f"it gives {tuple(output.shape)}")
         outputs.append(torch.cat((output, batch[[b], length:]), 1))
-    far = flat_rows((torch.cat(outputs) - batch).abs()).amax(-1)
+    far = (torch.cat(outputs) - batch).abs().amax(-1)
     return (far / output_spread(subject)).nan_to_num(0.0) * real

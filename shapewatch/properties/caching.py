@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.properties.cache_faults import cache_fault
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.inputs import optional_inputs
 from shapewatch.properties.outputs import (
@@ -38,11 +37,9 @@ def cached_run(subject: Subject) -> Verdict:
 
     - Changes: how a row is read: in pieces, the last words one by one; or
       after another row.
-    - Looks at: the outputs, compared with those of the whole row; where they
-      differ, at queries, keys, values and masks.
-    - Says: which output differs, and what is wrong with the cache: its
-      positions, mask, keys or values. Unusual: words read one by one are
-      right, two at a time are not.
+    - Looks at: the outputs, compared with those of the whole row.
+    - Says: which output differs, and in which kind of run. Unusual: words read
+      one by one are right, two at a time are not.
     """
     given = first_words(subject)
     if given[-1].shape[1] == 1:
@@ -57,9 +54,11 @@ def cached_run(subject: Subject) -> Verdict:
             ask, apart = partial(run.outputs, way), least
             if run is not CACHE_RUNS[0]:  # which was run to find the way
                 apart = away_from(at_once, subject, ask, given)
-            if (apart > 10 * rounding_tolerance(subject)).any():
-                says = why_apart(subject, way, run, given, apart)
-                return False, says, apart, run.level
+            others = apart[0] > 10 * rounding_tolerance(subject)
+            if others.any():
+                n = int(others.nonzero()[0])
+                says = f"Sequence 0: output {n} changes when {run.when}: "
+                return False, f"{says}{run.look}", apart, run.level
     says = "In pieces, with a cache, the outputs are those of a whole run."
     return True, says, least
 
@@ -79,18 +78,6 @@ def ways_in_pieces(
             if way is not prefix_outputs:
                 reason = f"It cannot go on from a cache: {error}"
     return ways, reason
-
-
-def why_apart(
-    subject: Subject, way: PieceRun, run: "CacheRun", given: tuple, far: Tensor
-) -> str:
-    """Say which output is another one in pieces, when, and why."""
-    n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
-    says = f"Sequence 0: output {n} changes when {run.when}"
-    ends, why = run.ends(given[-1]), run.look
-    if not run.after:
-        why = cache_fault(subject, way, given, ends, n) or why
-    return f"{says}: {why}{run.more}"
 
 
 def whole_output(subject: Subject, given: tuple) -> Tensor:
@@ -127,12 +114,11 @@ def cuts(words: Tensor) -> list[int]:
 
 class CacheRun(NamedTuple):
     """A run in pieces that have such `ends`, perhaps `after` one of another
-    sequence; and a sentence on when outputs are other ones: where to look, if
-    nothing is known, and more; and how bad that is."""
+    sequence; and a sentence on when outputs are other ones, and where to
+    look; and how bad that is."""
 
     when: str
     look: str
-    more: str = ""
     level: str = BROKEN
     ends: Callable[[Tensor], list[int]] = cuts
     after: bool = False
@@ -165,8 +151,8 @@ CACHE_RUNS = (
     CacheRun(
         "two words at a time follow a cache, though one at a time they match "
         "the whole run",
-        "does each see the other?",
-        " Some models are meant to read one at a time.",
+        "does each see the other? Some models are meant to read one at a "
+        "time.",
         UNUSUAL,
         pair_ends,
     ),

@@ -41,11 +41,15 @@ def no_inputs(given: tuple) -> str:
 
 
 def refuse_options(**options: Any) -> None:
-    """Raise TypeError for an option that is of another type than it takes."""
+    """Raise TypeError for an option that is of another type than it takes,
+    and ValueError for less than two positions."""
     for name, value in options.items():
         kind, what = OPTIONS[name]
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"{name}={value!r} is not {what}")
+    if (positions := options["positions"]) < 2:
+        says = f"{positions=} is too few: the first and the last are two"
+        raise ValueError(says)
 
 
 def own_ids(
@@ -119,6 +123,8 @@ def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
 
 def refuse_call(model: Callable, inputs: tuple, named: Mapping) -> None:
     """Raise TypeError for inputs that a model does not take."""
+    if not callable(model):
+        raise TypeError(f"a model is a module or a function, not {model!r}")
     asked = parameters_of(model)
     if asked is None or not (inputs or named):
         return

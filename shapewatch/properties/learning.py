@@ -37,8 +37,7 @@ from shapewatch.properties.subject import (
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.record.tensors import tensors
 
-NUMBER = re.compile(r"\d+")
-SEEDS = 3  # how many random weights are tried
+TRIES = 3  # how many random weights are tried
 
 
 def live_names(subject: Subject) -> set[str]:
@@ -64,7 +63,7 @@ def alive_in_time(subject: Subject) -> set[str]:
 def others_alive(subject: Subject) -> set[str]:
     """Name the parameters that get a gradient with some random weights, and
     those like them: other experts are chosen then, if not all."""
-    others = (with_random_weights(subject, seed) for seed in range(SEEDS))
+    others = (with_random_weights(subject, seed) for seed in range(TRIES))
     more = set().union(*map(live_names, others)) - alive_in_time(subject)
     return names_like(subject, more)
 
@@ -72,9 +71,13 @@ def others_alive(subject: Subject) -> set[str]:
 def names_like(subject: Subject, some: set[str], count: int = 0) -> set[str]:
     """Name the parameters that are called so but for numbers, or for the
     first ones, such as those of other experts, or of other blocks."""
-    kinds = {NUMBER.sub("#", name, count) for name in some}
+    kinds = {re.sub(r"\d+", "#", name, count=count) for name in some}
     every = (name for name, _ in subject.model.named_parameters())
-    return {name for name in every if NUMBER.sub("#", name, count) in kinds}
+    return {
+        name
+        for name in every
+        if re.sub(r"\d+", "#", name, count=count) in kinds
+    }
 
 
 def more_alive(subject: Subject) -> set[str]:
@@ -131,9 +134,7 @@ EXCEPTIONS = {
     more_alive: "They do where another input is given, which is optional.",
     partly_alive: "Only some positions are read, and these do without them.",
 }
-
-
-NO_USE = "They change no output: are they for something else?"
+IDLE = "They change no output: are they for something else?"
 STUCK = (
     "They never will: their own numbers keep it at 0, as in a product of two "
     "factors that are both 0. Let one of the two start with random numbers."
@@ -238,9 +239,8 @@ def live_parameters(subject: Subject) -> Verdict:
         return False, says, sizes
     if dead:
         says = f"{len(dead)} of {len(learns)} parameters get no gradient"
-        name, why, level = why_dead(subject, dead)
-        says += f", such as {name}. {why}"
-        return level == HOLDS, says, sizes, level
+        why, level = why_dead(subject, dead)
+        return level == HOLDS, f"{says}, such as {why}", sizes, level
     alike = shared_module(model) or even_matrix(model)
     if says := unlearnt_word(subject) or alike:
         return False, says, sizes, UNUSUAL
@@ -265,27 +265,26 @@ def whether_frozen(
     return False, says, sizes, UNUSUAL
 
 
-def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
+def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str]:
     """Name a parameter without a gradient, why, and of which level it is."""
     if stuck := at_zero(subject, dead).intersection(dead):
         of = subject.model.get_parameter
         named = [(bool(of(x).any()), of(x).ndim < 2, x) for x in stuck]
-        return min(named)[-1], STUCK, BROKEN
+        return f"{min(named)[-1]}. {STUCK}", BROKEN
     first_name, reasons = dead[0], list[str]()
     for find, says in EXCEPTIONS.items():
         alive = find(subject)
         reasons += [says] * bool(alive.intersection(dead))
         dead = [name for name in dead if name not in alive]
-    if not dead:
-        told_more = reasons == [EXCEPTIONS[more_alive]]
-        return first_name, reasons[-1], HOLDS if told_more else UNUSUAL
-    if set_aside(subject, dead):
-        return first_name, [NO_USE, *reasons][-1], UNUSUAL
+    if not dead and reasons == [EXCEPTIONS[more_alive]]:
+        return f"{first_name}. {reasons[0]}", HOLDS
+    if not dead or set_aside(subject, dead):
+        return f"{first_name}. {[IDLE, *reasons][-1]}", UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."
     )
-    return dead[0], says, BROKEN
+    return f"{dead[0]}. {says}", BROKEN
 
 
 def at_zero(subject: Subject, dead: list[str]) -> set[str]:

@@ -28,13 +28,14 @@ UNSEEN_WORDS = "The targets of the loss cannot be seen: see `next_word`."
 
 class LogitSite(NamedTuple):
     """A call that makes logits: its number in the run, what it gave, the ids
-    (B, T) that were read before it, and where each of their positions has
-    its row: (B, T), or one position less."""
+    (B, T) that were read before it, those that come next in the target, or
+    -1, and whether a model gave the logits on."""
 
     at: int
     logits: Tensor
     read: Tensor
-    rows: Tensor
+    following: Tensor
+    given: bool
 
 
 class LogitSwap(TorchFunctionMode):
@@ -63,16 +64,6 @@ class LogitSwap(TorchFunctionMode):
         return result
 
 
-class LossRun(NamedTuple):
-    """A run of a loss: what it gave, whether that has a gradient, and the
-    calls whose results may be the logits: those that a model gave, and
-    other products."""
-
-    loss: Any
-    given: list[LogitSite]
-    others: list[LogitSite]
-
-
 def run_loss(subject: Subject, swap: LogitSwap, *given: Any) -> Any:
     """Run a loss in training, and note what the model gives."""
     model = subject.model
@@ -94,9 +85,10 @@ def run_loss(subject: Subject, swap: LogitSwap, *given: Any) -> Any:
 
 
 @once
-def loss_run(subject: Subject) -> LossRun:
-    """Run the loss as it is; NotJudgedError where it cannot be judged, such
-    as one of logits, and FailedError for whatever else goes wrong."""
+def loss_run(subject: Subject) -> tuple[Any, list[LogitSite]]:
+    """Run the loss as it is: what it gave, and what may be the logits;
+    NotJudgedError where it cannot be judged, such as a loss of logits, and
+    FailedError for whatever else goes wrong."""
     if subject.loss is None:
         raise NotJudgedError(f"{NO_LOSS} {loss_form(subject)}")
     target = subject.inputs[-1]
@@ -115,21 +107,43 @@ def loss_run(subject: Subject) -> LossRun:
         says += f"function of the model, not of logits. {loss_form(subject)}"
         raise NotJudgedError(says) from error
     loss = loss.detach() if isinstance(loss, Tensor) else loss
-    return LossRun(loss, *possible_logits(swap, target))
+    return loss, possible_logits(swap, target)
 
 
-def possible_logits(
-    swap: LogitSwap, target: Tensor
-) -> tuple[list[LogitSite], list[LogitSite]]:
-    """Find what may be the logits of a run: of what the model gave; and of
-    other products, those of as many words as the last has."""
-    gave = [x for y in swap.outputs for x in tensors(getattr(y, "logits", y))]
-    by_model = dict(call for x in gave for call in first_same(swap, x))
-    products = {n: x for n, name, x in swap.results if name in LOGIT_PRODUCTS}
-    given = logit_sites(swap, by_model, target)
-    others = logit_sites(swap, products, target)
-    sizes = [site.logits.shape[-1] for site in others]
-    return given, [x for x, n in zip(others, sizes) if n == sizes[-1]]
+def possible_logits(swap: LogitSwap, target: Tensor) -> list[LogitSite]:
+    """Find what may be the logits of a run: what a model gave, and other
+    products of as many words as the last has."""
+    outputs = [getattr(x, "logits", x) for x in swap.outputs]
+    given = {id(x) for x in tensors(outputs)}
+    sites, count = [], 0
+    for at, name, x in swap.results:
+        is_given, is_product = id(x) in given, name in LOGIT_PRODUCTS
+        if not is_given and not is_product:
+            continue
+        reads = [y for n, ids in swap.reads if n <= at for y in (ids.T, ids)]
+        fitting = [ids for ids in reads if row_orders(x, ids)]
+        found = [in_target(ids, target) for ids in reversed(fitting)]
+        share, ids, later = max(found, key=itemgetter(0), default=(0.0, x, x))
+        if share >= 0.5:
+            sites.append(LogitSite(at, x.detach(), ids, later, is_given))
+            count = x.shape[-1] if is_product else count
+    return [x for x in sites if x.given or x.logits.shape[-1] == count]
+
+
+def in_target(ids: Tensor, target: Tensor) -> tuple[float, Tensor, Tensor]:
+    """Find ids (B, T) in rows of the target, perhaps in its own: which share
+    of them stands there, the ids, and those that come next, or -1."""
+    ids, count = ids.detach().clone().cpu(), ids.shape[1]
+    wide = nn.functional.pad(target.cpu(), (1, count), value=-1)
+    own = torch.eye(len(ids), len(wide)) / 1000  # of rows alike, take this
+    best, following = 0.0, ids
+    for start in range(target.shape[1]):
+        part = wide[:, start : start + count]
+        alike = (ids[:, None] == part).float().mean(-1)
+        share, rows = alike.amax(1).mean().item(), (alike + own).argmax(1)
+        if share > best:
+            best, following = share, wide[rows, start + 1 :][:, :count]
+    return best, ids, following
 
 
 def loss_form(subject: Subject) -> str:
@@ -147,63 +161,33 @@ def loss_of_logits(
 ) -> tuple[Any, list[Tensor | None]]:
     """Give a loss of other logits, and their gradients, if it has any."""
     leaves = {at: x.detach().requires_grad_() for at, x in puppets.items()}
+    every = [*leaves.values()]
+    return with_gradients(subject, LogitSwap(leaves), every, given)
+
+
+def with_gradients(
+    subject: Subject, swap: LogitSwap, of: list[Tensor], given: tuple
+) -> tuple[Any, list[Tensor | None]]:
+    """Give a loss, and the gradients of some tensors; None for none."""
 
     def ask(*inputs: Any) -> tuple[Any, list[Tensor | None]]:
-        loss = run_loss(subject, LogitSwap(leaves), *inputs)
+        loss = run_loss(subject, swap, *inputs)
         if not isinstance(loss, Tensor) or not loss.requires_grad:
-            return loss, [None] * len(leaves)
-        return loss.detach(), gradients_of(loss, [*leaves.values()])
+            return loss, [None] * len(of)
+        gradients = torch.autograd.grad(loss, of, allow_unused=True)
+        return loss.detach(), [*gradients]
 
     return subject.call(ask, given or subject.given)
-
-
-def gradients_of(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
-    """Draw the gradients of some tensors, None where there is none."""
-    return [*torch.autograd.grad(loss, leaves, allow_unused=True)]
 
 
 def reaches_weights(subject: Subject) -> bool | None:
     """Whether a gradient reaches a parameter; None if none could learn."""
     every: list = getattr(subject.model, "parameters", list)()
     weights = [p for p in every if p.requires_grad]
-
-    def ask(*inputs: Any) -> bool:
-        loss = run_loss(subject, LogitSwap({}), *inputs)
-        gradients = gradients_of(loss, weights) if loss.requires_grad else []
-        return any(x is not None and bool(x.any()) for x in gradients)
-
-    return subject.call(ask, subject.given) if weights else None
-
-
-def first_same(swap: LogitSwap, x: Tensor) -> list[tuple[int, Tensor]]:
-    """Find the first call that gave a tensor, or another like it."""
-    if not is_rows(x):
-        return []
-    kind = x.shape, x.dtype
-    alike = [(n, y) for n, _, y in swap.results if (y.shape, y.dtype) == kind]
-    same = [call for call in alike if call[1] is x]
-    return (same or [call for call in alike if call[1].equal(x)])[:1]
-
-
-def logit_sites(
-    swap: LogitSwap, candidates: dict[int, Tensor], target: Tensor
-) -> list[LogitSite]:
-    """Find what may be logits, and the ids that stand behind them: of those
-    that are most like the target, the last."""
-    sites = []
-    for at, x in sorted(candidates.items(), key=itemgetter(0)):
-        reads = [y for n, ids in swap.reads if n <= at for y in (ids.T, ids)]
-        shares = [
-            (likeness(ids, target), n)
-            for n, ids in enumerate(reads)
-            if row_orders(x, ids)
-        ]
-        share, nth = max(shares, default=(0.0, 0))
-        if share >= 0.5:
-            ids = reads[nth].detach().clone().cpu()
-            rows = row_orders(x, ids)[0]
-            sites.append(LogitSite(at, x.detach(), ids, rows))
-    return sites
+    if not weights:
+        return None
+    _, gradients = with_gradients(subject, LogitSwap({}), weights, ())
+    return any(x is not None and bool(x.any()) for x in gradients)
 
 
 def row_orders(x: Tensor, ids: Tensor) -> list[Tensor]:
@@ -224,19 +208,6 @@ def row_orders(x: Tensor, ids: Tensor) -> list[Tensor]:
     return []
 
 
-def likeness(ids: Tensor, target: Tensor) -> float:
-    """Give the share of ids (B, T) that stand in rows of the target."""
-    ids, target = ids.cpu(), target.cpu()
-    count, best = ids.shape[1], 0.0
-    for start in range(-1, target.shape[1]):
-        part = target[:, max(start, 0) :][:, : count - max(-start, 0)]
-        mine = ids[:, max(-start, 0) :][:, : part.shape[1]]
-        if 2 * part.shape[1] >= count and part.shape[1]:
-            alike = (mine[:, None] == part[None]).float().mean(-1)
-            best = max(best, alike.amax(1).mean().item())
-    return best
-
-
 def is_rows(x: Any) -> bool:
     """Whether something may be logits: (B, T, V) or (B T, V)."""
     if not isinstance(x, Tensor) or x.is_nested or not x.is_floating_point():
@@ -255,91 +226,74 @@ class WantedWords(NamedTuple):
 
     `words` (B, T) are those that it wants, -1 where it asks for none, or for
     more than one; `pulls` (B, T) how much the loss falls as the logit of that
-    word grows; `counts` (B, T) says which positions have any part.
+    word grows; `counts` (B, T) says which positions have any part; and
+    `following` (B, T) are the words that come next, or -1.
     """
 
     site: LogitSite
     words: Tensor
     pulls: Tensor
     counts: Tensor
+    following: Tensor
 
 
 @once
 def wanted_words(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for where all words are equally likely."""
-    run = loss_run(subject)
-    sites = {site.at: site for site in run.others + run.given}
+    _, sites = loss_run(subject)
     if not sites:
         return []
-    even = {at: uniform(site) for at, site in sites.items()}
+    even = {x.at: uniform(x) for x in sites}
     loss, gradients = loss_of_logits(subject, even)
     if isinstance(loss, Tensor) and not loss.isfinite().all():
         raise NotJudgedError(f"The loss is {loss} where all words are alike.")
-    pulls = {at: x for at, x in zip(even, gradients) if x is not None}
-    for group in (run.given, run.others):
-        moved = [x for x in group if x.at in pulls and pulls[x.at].any()]
-        if moved and (group is run.given or len(moved) == 1):
-            return [in_best_order(x, pulls[x.at]) for x in moved]
-    return []
+    moved = [
+        (site, gradient)
+        for site, gradient in zip(sites, gradients)
+        if gradient is not None and gradient.any()
+    ]
+    given = [pair for pair in moved if pair[0].given]
+    if not given and len(moved) > 1:
+        return []
+    return [in_best_order(*pair) for pair in given or moved]
 
 
 def labels(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for; NotJudgedError where nobody can see it."""
     loss, wanted = None, list[WantedWords]()
     with suppress(FailedError):
-        loss = loss_run(subject).loss
-    if not isinstance(loss, Tensor) or loss.numel() != 1:
-        raise NotJudgedError(LOSS_FAILS)
-    with suppress(FailedError):
+        loss, _ = loss_run(subject)
         wanted = wanted_words(subject)
-    if not wanted:
-        raise NotJudgedError(UNSEEN_WORDS)
-    return wanted
+    if wanted:
+        return wanted
+    is_number = isinstance(loss, Tensor) and loss.numel() == 1
+    raise NotJudgedError(UNSEEN_WORDS if is_number else LOSS_FAILS)
 
 
 def in_best_order(site: LogitSite, gradient: Tensor) -> WantedWords:
     """Read a gradient so that most of the words are the next ones."""
     ways = row_orders(site.logits, site.read)
-    readings = [wanted_at(site._replace(rows=way), gradient) for way in ways]
-    right = [(x.words == ids_at(x, 1)).sum().item() for x in readings]
-    return readings[right.index(max(right))]
+    readings = [wanted_at(site, gradient, rows) for rows in ways]
+    return max(readings, key=lambda x: (x.words == x.following).sum().item())
 
 
-def wanted_at(site: LogitSite, gradient: Tensor) -> WantedWords:
+def wanted_at(site: LogitSite, gradient: Tensor, rows: Tensor) -> WantedWords:
     """Read which logits have another gradient than most."""
-    rows = gradient.float().cpu().nan_to_num().flatten(0, -2)
-    gradient = rows[site.rows]  # (B, T, V)
-    apart = gradient - gradient.median(-1, keepdim=True).values
+    flat = gradient.float().cpu().nan_to_num().flatten(0, -2)
+    apart = flat[rows] - flat[rows].median(-1, keepdim=True).values
     first, second = apart.abs().topk(2).values.unbind(-1)
     words = apart.abs().argmax(-1)
     pulls = -apart.gather(-1, words[..., None])[..., 0]
     counts = first > 1e-6 * first.max()
-    single = counts & (second < first / 2)
-    return WantedWords(site, words.where(single, -1), pulls, counts)
+    words = words.where(counts & (second < first / 2), -1)
+    following = site.following[:, : words.shape[1]]
+    return WantedWords(site, words, pulls, counts, following)
 
 
 def ids_at(asked: WantedWords, offset: int) -> Tensor:
     """Give the ids that were read so many places on: (B, T), or -1."""
-    places = torch.arange(asked.words.shape[1]) + offset
-    inside = (places >= 0) & (places < asked.site.read.shape[1])
-    last = asked.site.read.shape[1] - 1
-    return asked.site.read[:, places.clamp(0, last)].where(inside, -1)
-
-
-def next_ids(subject: Subject, asked: WantedWords) -> Tensor:
-    """Give the ids that come next in the target: (B, T), or -1."""
-    following, read = ids_at(asked, 1), asked.site.read
-    target, count = subject.inputs[-1].cpu(), read.shape[1]
-    likest, places = 0.5, following.shape[1]
-    for start in range(target.shape[1] - count + 1):
-        part = target[:, start : start + count]
-        if part.shape != read.shape:
-            continue
-        alike = (part == read).float().mean().item()
-        if alike > likest:
-            later = nn.functional.pad(target[:, start + 1 :], (0, 1), value=-1)
-            likest, following = alike, later[:, :places]
-    return following
+    padded = nn.functional.pad(asked.site.read, (2, 2), value=-1)
+    return padded[:, 2 + offset :][:, : asked.words.shape[1]]
 
 
 def share_at(
@@ -348,8 +302,7 @@ def share_at(
     """How many words asked for stand so many places on; 0 if too few."""
     count = right = total = 0
     for asked in wanted:
-        next_ones = next_ids(subject, asked)
-        there = next_ones if offset == 1 else ids_at(asked, offset)
+        there = asked.following if offset == 1 else ids_at(asked, offset)
         judged = (asked.words >= 0) & (there >= 0)
         judged &= ~is_id(there, subject.ids[0])
         count, total = count + int(judged.sum()), total + asked.words.shape[1]
@@ -364,13 +317,13 @@ def uniform(site: LogitSite) -> Tensor:
 
 def depends_on_logits(subject: Subject) -> bool:
     """Whether the loss is another one for other logits."""
-    run = loss_run(subject)
+    _, sites = loss_run(subject)
     draw = torch.Generator().manual_seed(0)
     losses = []
     for _ in range(3):
         noise = {
             x.at: torch.randn(x.logits.shape, generator=draw).to(x.logits) * 9
-            for x in run.others + run.given
+            for x in sites
         }
         losses.append(loss_of_logits(subject, noise)[0])
     return any(float(x) != float(losses[0]) for x in losses)

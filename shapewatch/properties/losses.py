@@ -9,7 +9,6 @@ from torch import Tensor
 from shapewatch.properties.finding import FUTURE, UNUSUAL, Verdict, check
 from shapewatch.properties.inputs import is_id
 from shapewatch.properties.loss_logits import (
-    LossRun,
     WantedWords,
     depends_on_logits,
     ids_at,
@@ -17,7 +16,6 @@ from shapewatch.properties.loss_logits import (
     loss_form,
     loss_of_logits,
     loss_run,
-    next_ids,
     reaches_weights,
     share_at,
     uniform,
@@ -43,6 +41,10 @@ OTHER_ORDER_HINT = (
 FIRST_WORD_HINT = (
     "The target of the last position is the first word of its row: torch.roll "
     f"puts it there. Leave the last logits out. {SHIFT_HINT}"
+)
+SIGN_HINT = (
+    "The loss falls when the words that come next get less likely. Look at "
+    "its sign."
 )
 END_HINT = (
     ", the first one after the words. That is right only where [PAD] is the "
@@ -72,18 +74,15 @@ def next_word(subject: Subject) -> Verdict:
     """
     nothing = torch.zeros(1, 1)
     try:
-        run = loss_run(subject)
+        loss, sites = loss_run(subject)
     except FailedError as error:
         says = f"The loss fails: {error}. {loss_form(subject)}"
         return False, says, nothing
-    if wrong := no_number(subject, run.loss):
+    if wrong := no_number(subject, loss):
         return False, wrong, nothing
-    try:
-        wanted = wanted_words(subject)
-    except FailedError as error:
-        raise NotJudgedError(f"With other logits it fails: {error}") from error
+    wanted = wanted_words(subject)
     if not wanted:
-        return False, why_unlearnt(subject, run), nothing
+        return False, why_unlearnt(subject, bool(sites)), nothing
     if not subject.causal:
         raise NotJudgedError(FUTURE)
     return of_next_words(subject, wanted)
@@ -100,8 +99,10 @@ def of_next_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
         says = f"The target of each position is the {OFFSETS[offset]}."
         return False, f"{says} {SHIFT_HINT}", pulls
     if offset == 1:
-        if wrong := sign_error(wanted) or wrapped_targets(subject, wanted):
-            return False, wrong, pulls
+        if not pushes_words_up(wanted):
+            return False, SIGN_HINT, pulls
+        if wraps_round(wanted):
+            return False, FIRST_WORD_HINT, pulls
         return True, RIGHT, pulls
     if wrong := mixed_up(subject, wanted):
         return False, wrong, pulls
@@ -114,13 +115,14 @@ def of_next_words(subject: Subject, wanted: list[WantedWords]) -> Verdict:
     return False, says, pulls, UNUSUAL
 
 
-def why_unlearnt(subject: Subject, run: LossRun) -> str:
-    """Say why no gradient reaches any logits; NotJudgedError if one may."""
-    learns, places = reaches_weights(subject), run.given + run.others
-    if learns or (learns is None and not places):
+def why_unlearnt(subject: Subject, seen: bool) -> str:
+    """Say why no gradient reaches any logits, of which some may have been
+    `seen`; NotJudgedError if one may."""
+    learns = reaches_weights(subject)
+    if learns or (learns is None and not seen):
         says = "No logits were found that it reads, one row a position."
         raise NotJudgedError(says)
-    if not places:
+    if not seen:
         return "No gradient of the loss reaches a parameter of the model."
     if not depends_on_logits(subject):
         return "The loss does not depend on the model's outputs."
@@ -149,14 +151,9 @@ def no_number(subject: Subject, loss: Any) -> str:
     )
 
 
-def sign_error(wanted: list[WantedWords]) -> str:
-    """Say of a loss that it has the wrong sign, or ""."""
-    if any((x.pulls >= 0)[x.words >= 0].any() for x in wanted):
-        return ""
-    return (
-        "The loss falls when the words that come next get less likely. Look "
-        "at its sign."
-    )
+def pushes_words_up(wanted: list[WantedWords]) -> bool:
+    """Whether the loss falls where some word asked for gets more likely."""
+    return any((x.pulls >= 0)[x.words >= 0].any() for x in wanted)
 
 
 def mixed_up(subject: Subject, wanted: list[WantedWords]) -> str:
@@ -167,7 +164,7 @@ def mixed_up(subject: Subject, wanted: list[WantedWords]) -> str:
     square = asked.site.logits.shape[0] == asked.site.logits.shape[1]
     count = asked.words.shape[1] - (not asked.counts[:, -1].any())
     words = asked.words[:, :count]
-    following = next_ids(subject, asked)[:, :count]
+    following = asked.following[:, :count]
     orders = (words, following.T), (words.T, following)
     if not square and any(words_agree(*pair) for pair in orders):
         return OTHER_ORDER_HINT
@@ -197,16 +194,14 @@ def words_agree(words: Tensor, right: Tensor) -> bool:
     return bool(both.sum() > 2 and words[both].equal(right[both]))
 
 
-def wrapped_targets(subject: Subject, wanted: list[WantedWords]) -> str:
-    """Say that the last positions are asked for the first words, or ""."""
+def wraps_round(wanted: list[WantedWords]) -> bool:
+    """Whether the last positions are asked for the first words."""
     asked = wanted[0]
     last, first = asked.words[:, -1], asked.site.read[:, 0]
-    follows = (next_ids(subject, asked)[:, -1] >= 0).any()
+    follows = (asked.following[:, -1] >= 0).any()
     chance = asked.site.logits.shape[-1] ** -float(len(first))
     several = len(first.unique()) > 1 and chance <= 1e-3
-    if len(wanted) > 1 or follows or not several or not last.equal(first):
-        return ""
-    return FIRST_WORD_HINT
+    return len(wanted) == 1 and not follows and several and last.equal(first)
 
 
 @check
@@ -243,7 +238,7 @@ def pads_asked(subject: Subject, asked: WantedWords) -> Tensor:
     """Tell which positions are asked for padding: (B, T). If some that should
     be are not, what is asked for are no words."""
     pad, here = subject.ids[0], ids_at(asked, 0)
-    later = next_ids(subject, asked)
+    later = asked.following
     for there in (later.where(later >= 0, here), here):
         wrong = is_id(asked.words, pad)
         places = asked.counts & is_id(there, pad)

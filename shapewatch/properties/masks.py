@@ -80,7 +80,7 @@ def paddings_said(
             if leaves_words(words := read(x, rows.shape[1]), rows, pad)
         ]
         sure = [way for way, alike in ways if alike]
-        sure += [way for way, _ in ways if is_named(x, name, way)]
+        sure += [way for way, _ in ways if is_named(x, name)]
         found += sure[:1]
     return found
 
@@ -88,7 +88,8 @@ def paddings_said(
 def readings(x: Tensor, name: str, rows: Tensor) -> list[Callable]:
     """List how something may say what is padding in rows, the likeliest
     first."""
-    if rows.ndim not in (2, 3) or not x.numel() or len(x) != len(rows):
+    alike = x.numel() and x.shape[:1] == rows.shape[:1]
+    if rows.ndim not in (2, 3) or not alike:
         return []
     length = rows.shape[1]
     if x.ndim == 1:
@@ -135,10 +136,7 @@ def padding_is_alike(rows: Tensor, words: Tensor) -> bool:
     return len(rest) > 1 and bool((rest == rest[0]).all())
 
 
-def is_named(x: Tensor, name: str, way: SaidPadding) -> bool:
-    """Whether something is called a mask or lengths, or is a mask by its
-    type; lengths are of the longest row, too."""
-    if x.ndim > 1:
-        by_type = x.dtype == torch.bool or is_added(x)
-        return by_type or bool(MASK_NAME.search(name))
-    return bool(LENGTH_NAME.search(name))
+def is_named(x: Tensor, name: str) -> bool:
+    """Whether something is called lengths or a mask, or is one by its type."""
+    by_type = x.ndim > 1 and (x.dtype == torch.bool or is_added(x))
+    return by_type or bool((LENGTH_NAME, MASK_NAME)[x.ndim > 1].search(name))

@@ -32,7 +32,6 @@ from shapewatch.properties.versions import same_word, with_random_weights
 
 MOST_PAIRS = 32  # how many pairs are tried
 POSITION_NAMES = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.I)
-OR_BEFORE = "They may be in the vectors already."
 PositionPairs = list[tuple[int, int]]
 
 
@@ -68,7 +67,8 @@ def order_sensitivity(subject: Subject) -> Verdict:
                 "does each have its own?"
             )
             if subject.inputs[which].is_floating_point():
-                return False, f"{says} {OR_BEFORE}", moves, UNUSUAL
+                says += " They may be in the vectors already."
+                return False, says, moves, UNUSUAL
             return False, says, moves
     if not judged:
         raise NotJudgedError("No positions are needed, or no words differ.")

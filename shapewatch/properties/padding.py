@@ -186,11 +186,11 @@ def moves_of_padding(subject: Subject, row: PaddedRow) -> Tensor:
 def heard_at_border(subject: Subject, row: PaddedRow) -> bool:
     """Whether outputs are fewer than words, as after a strided convolution,
     and in each attention as many keys are attended to as without padding."""
-    pair = [with_model(subject, subject.model, x) for x in row[3:]]
-    if raw_output(pair[0]).shape[:2] == pair[0].inputs[-1].shape[:2]:
-        return False
     counts = []
-    for other in pair:
+    for given in row.padded, row.words:
+        other = with_model(subject, subject.model, given)
+        if raw_output(other).shape[:2] == other.inputs[-1].shape[:2]:
+            return False
         every = (x.weights > 0 for x in all_attentions(other))
         counts.append([int(x.flatten(0, -2).any(0).sum()) for x in every])
     return counts[0] == counts[1]

@@ -22,6 +22,7 @@ from shapewatch.properties.finding import (
     whatever_weights,
 )
 from shapewatch.properties.outputs import FailedError
+from shapewatch.properties.patches import is_image
 from shapewatch.properties.perturbation import (
     FAINT,
     another_batch,
@@ -34,6 +35,7 @@ from shapewatch.properties.perturbation import (
     sampled_text,
 )
 from shapewatch.properties.subject import NotJudgedError, Subject, once
+from shapewatch.tracing.record.tensors import tensors
 
 NO_MIXING = "No position depends on another one, and there is no attention."
 DOCUMENTS = re.compile("(^|_)(doc|document|pack|sequence)")
@@ -88,7 +90,7 @@ def documents(subject: Subject) -> Tensor:
     b, t = ids.shape[:2]
     cut = torch.zeros(b, t - 1, dtype=torch.bool)
     for name, x in zip(subject.names, subject.given):
-        if not isinstance(x, Tensor) or x is ids or len(x) != b:
+        if not isinstance(x, Tensor) or x is ids or x.shape[:1] != (b,):
             continue
         if x.ndim > 2 and x.shape[-2:] == (t, t):
             hides = x < -1e3 if x.is_floating_point() else x == 0
@@ -136,7 +138,7 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
     b, s = first(wrong)
     ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
     if hint := like_padding(ids[:, : wrong.shape[1]], wrong):
-        if reads_images(subject):
+        if any(map(is_image, tensors([*subject.given]))):
             raise NotJudgedError(
                 f"An image may replace it: position {s} {hint}"
             )
@@ -149,14 +151,6 @@ def unmoved_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
         return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
     says += ". Look at the mask, and whether attention runs over positions."
     return False, says, moves
-
-
-def reads_images(subject: Subject) -> bool:
-    """Whether it is given images, or what is as wide, beside sequences."""
-    return any(
-        isinstance(x, Tensor) and x.ndim > 3 and x.is_floating_point()
-        for x in subject.given
-    )
 
 
 def mixes(subject: Subject) -> bool:

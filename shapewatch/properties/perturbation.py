@@ -10,8 +10,6 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
-from shapewatch.properties.closeness import are_close as are_close
-from shapewatch.properties.closeness import same as same
 from shapewatch.properties.outputs import FailedError
 from shapewatch.properties.subject import (
     NO_POSITIONS,

@@ -1,4 +1,5 @@
-"""Provenance: where splitting and joining heads takes each element."""
+"""Provenance: where splitting and joining heads, and cutting images into
+patches, takes each element."""
 
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from shapewatch.properties.attention_parts import (
     recorded_run,
 )
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
+from shapewatch.properties.patches import patch_fault
 from shapewatch.properties.subject import NotJudgedError, Subject
 from shapewatch.properties.versions import with_random_weights
 from shapewatch.tracing.questions.flow import MOVES, Flow
@@ -22,21 +24,23 @@ from shapewatch.tracing.questions.flow import MOVES, Flow
 @check
 def provenance(subject: Subject) -> Verdict:
     """Check that splitting and joining heads keeps every element at its
-    position: each is traced by its value to where it came from.
+    position, and patches their pixels: each is traced to where it came from.
 
     A head's query is the same channels of one position, and a joined row is
     all heads of one position: a view in the place of a transpose gives the
-    same shapes, and mixes both.
+    same shapes, and mixes both. So it does with the patches of an image.
 
     - Changes: all vectors, by noise, so that no two elements are alike.
     - Looks at: queries, keys and values beside the tensors that they were
-      split from, and at joined heads beside the heads.
-    - Says: which split or join mixes positions or channels, and which weights
-      are viewed as their transpose. Unusual: heads are added up, or queries,
-      keys and values are the same vectors.
+      split from, joined heads beside the heads, and the pixels of images in
+      tokens, at convolutions, and in an image at the end.
+    - Says: which split or join mixes positions or channels, which weights
+      are viewed as their transpose, which tokens are no patches, and which
+      pixels come out elsewhere. Unusual: heads are added up, or queries, keys
+      and values are the same vectors.
     """
     origins, (flow, _) = [], recorded_run(subject)
-    if says := transposed_weight(flow):
+    if says := patch_fault(subject) or transposed_weight(flow):
         return False, says, torch.zeros(1, 1)
     every = attentions(subject, *range(subject.last + 1))  # no rows alike
     if says := summed_heads(flow) or one_matrix(subject, every):
@@ -171,8 +175,9 @@ def rows_in_order(joined: Tensor, mixed: Tensor) -> Move | None:
     origins = element_origins(joined.flatten(0, -2), mixed, 1.0)
     if origins is None:
         return None
-    heads, positions = origins // (t * d), origins // d % t
-    channels = (heads * d + origins % d) % joined.shape[-1]
+    positions = origins // d % t
+    channels = origins // (t * d) * d + origins % d
+    channels = channels - channels[:, :1]  # heads may be far apart
     right = equal_along(positions, -1) and equal_along(channels, 0)
     return Move(right, positions[:t])
 

@@ -66,7 +66,7 @@ def no_tensors(subject: Subject) -> list[Any]:
         for x, name in zip(subject.given, subject.names)
         if subject.names.count(name) > 1 and isinstance(x, int | float)
     ]
-    odd = [x for x in subject.given if not isinstance(x, PLAIN)]
+    odd = [x for x in subject.given if not isinstance(x, READABLE)]
     return odd + lists[:1]
 
 
@@ -97,7 +97,7 @@ def is_outer(line: traceback.FrameSummary) -> bool:
     return outer and not line.filename.startswith(ours) and bool(line.line)
 
 
-PLAIN = Tensor, bool, int, float, str, NoneType
+READABLE = Tensor, bool, int, float, str, NoneType
 CHECKS = (
     finite,
     repeatable,

@@ -162,14 +162,9 @@ class Subject(ModelRunner):
         loss: Callable | None = None,
     ):
         refuse_class(model)
-        if not callable(model):
-            raise TypeError(f"a model is a module or a function, not {model}")
         known = {"pad": pad, "unknown": unknown, "causal": causal}
         known |= {"positions": positions, "output": output, "loss": loss}
         refuse_options(**known)
-        if positions < 2:
-            says = f"{positions=} is too few: the first and the last are two"
-            raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
         self.remembered = dict[tuple, Any]()
         model = getattr(model, "_orig_mod", model)  # of a compiled one

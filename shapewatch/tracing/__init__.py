@@ -3,8 +3,8 @@
 `trace` records a run and names its axes: a `Trace`, which prints itself as a
 `Table` of one `Row` a torch call, or, where these are many, as the tree of its
 modules, and gives each tensor an `Axis` a side. What it has found is an
-`Attention`, a `Sheet` of numbers, or a `Scramble`. A `Diff` shows what was
-changed in a text, line by line.
+`Attention`, or a `Sheet` of numbers. A `Diff` shows what was changed in a
+text, line by line.
 `print_shapes` prints while a model runs. `flops` counts without a trace;
 `shape_text`, `shape_html` and `html_table` write.
 """

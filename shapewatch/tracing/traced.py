@@ -9,9 +9,7 @@ from shapewatch.tracing.lines import kept_value
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.questions import costs
 from shapewatch.tracing.questions.attention import Attention, find_attention
-from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.questions.finite import FirstNan, first_nan
-from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.record.models import ModelCall
 from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import name_of
@@ -56,7 +54,7 @@ class TracedCalls(Printable):
 
 
 class PrintedCalls(TracedCalls):
-    """The calls of a run, to be printed, and compared."""
+    """The calls of a run, to be printed."""
 
     @gc_paused()
     def tree(self, depth: int | None = None) -> Tree:
@@ -82,11 +80,6 @@ class PrintedCalls(TracedCalls):
 
     def _repr_html_(self) -> str:
         return self._printed._repr_html_()
-
-    def compare(self, reference: "PrintedCalls") -> Comparison:
-        """Find where this run and another part first: by the shapes, and by
-        the values that both have kept."""
-        return compare(self._calls, reference._calls)
 
 
 class Trace(PrintedCalls):
@@ -139,10 +132,6 @@ class Trace(PrintedCalls):
         TypeError and ValueError for what cannot be shown.
         """
         return annotate(self._calls, thing, path, nth)
-
-    def check_axes(self) -> list[Scramble]:
-        """Find reshapes that keep every size and scramble the elements."""
-        return scrambles(self._calls)
 
     @gc_paused()
     def attention(self) -> list[Attention]:

@@ -1,6 +1,8 @@
 """Blocks that feed in other ways, or drop, share or add what they should
 not; and GPTs of such blocks."""
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn.functional import gelu, silu
@@ -19,118 +21,94 @@ def of_blocks(kind):
     return build
 
 
-class Plain(Block):
-    def feed(self, x):
-        return self.down(self.up(x))
+class Feeds(Block):
+    """It feeds in such a way, with more parts of such names."""
 
-
-class Nothing(Block):
-    """An Identity and a dropout are no activations."""
-
-    def __init__(self):
+    def __init__(self, way, **parts):
         super().__init__()
-        wide, narrow = nn.Linear(16, 64), nn.Linear(64, 16)
-        between = nn.Identity(), nn.Dropout(0.1)
-        self.whole = nn.Sequential(wide, *between, narrow)
+        self.way = way
+        for name, part in parts.items():
+            setattr(self, name, part())
 
     def feed(self, x):
-        return self.whole(x)
+        return self.way(self, x)
 
 
-class ByHand(Block):
-    """Matrices that are parameters, an offset, and a scale."""
+def feeding(way, **parts):
+    return of_blocks(partial(Feeds, way, **parts))
 
-    def __init__(self):
+
+def matrix(*sizes):
+    return lambda: nn.Parameter(torch.randn(sizes) / sizes[0] ** 0.5)
+
+
+GATE = {"gate": partial(nn.Linear, 16, 32)}
+PLAIN = feeding(lambda own, x: own.down(own.up(x)))
+# An Identity and a dropout are no activations.
+NOTHING = feeding(
+    lambda own, x: own.down(own.between(own.up(x))),
+    between=lambda: nn.Sequential(nn.Identity(), nn.Dropout(0.1)),
+)
+# Matrices that are parameters, an offset, and a scale.
+BY_HAND = feeding(
+    lambda own, x: (x @ own.wide + own.up.bias) / 2 @ own.narrow,
+    wide=matrix(16, 32),
+    narrow=matrix(32, 16),
+)
+# A gate that is added, not multiplied; then one of two has an activation.
+BRANCHES = feeding(lambda own, x: own.down(own.up(x) + own.gate(x)), **GATE)
+HALF_ACTIVE = feeding(
+    lambda own, x: own.down(own.up(x) + gelu(own.gate(x))), **GATE
+)
+# A product of two is not linear: Shazeer (2020), Bilinear and SwiGLU.
+BILINEAR = feeding(lambda own, x: own.down(own.up(x) * own.gate(x)), **GATE)
+SWIGLU = feeding(
+    lambda own, x: own.down(own.up(x) * silu(own.gate(x))), **GATE
+)
+# What LoRA adds, with a matrix of 2 channels between.
+LOW_RANK = feeding(
+    lambda own, x: own.down(gelu(own.up(x) + own.b(own.a(x)))),
+    a=partial(nn.Linear, 16, 2),
+    b=partial(nn.Linear, 2, 32),
+)
+# Two of one size may be meant.
+SQUARE = feeding(
+    lambda own, x: Block.feed(own, own.more(x)),
+    more=partial(nn.Linear, 16, 16),
+)
+
+
+def with_residual(own, x):
+    """A bottleneck has a residual connection of its own."""
+    y = own.up(x)
+    return own.down(y + silu(y))
+
+
+NESTED = feeding(with_residual)
+
+
+class Adds(Block):
+    """What sublayers give is added in such a way."""
+
+    def __init__(self, way):
         super().__init__()
-        self.wide = nn.Parameter(torch.randn(16, 64) / 4)
-        self.narrow = nn.Parameter(torch.randn(64, 16) / 8)
-        self.offset = nn.Parameter(torch.zeros(64))
-
-    def feed(self, x):
-        return (x @ self.wide + self.offset) / 2 @ self.narrow
-
-
-class Branches(Block):
-    """A gate that is added, and not multiplied."""
-
-    def __init__(self):
-        super().__init__()
-        self.gate = nn.Linear(16, 32)
-
-    def feed(self, x):
-        return self.down(self.up(x) + self.gate(x))
-
-
-class HalfActive(Branches):
-    """One of two branches has an activation."""
-
-    def feed(self, x):
-        return self.down(self.up(x) + gelu(self.gate(x)))
-
-
-class Gated(Block):
-    """A product of two is not linear: Shazeer (2020), Bilinear."""
-
-    def __init__(self):
-        super().__init__()
-        self.gate = nn.Linear(16, 32)
-
-    def feed(self, x):
-        return self.down(self.up(x) * self.gate(x))
-
-
-class LowRank(Block):
-    """What LoRA adds, with a matrix of 2 channels between."""
-
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(16, 2), nn.Linear(2, 32)
-
-    def feed(self, x):
-        return self.down(gelu(self.up(x) + self.b(self.a(x))))
-
-
-class Square(Block):
-    """Two of one size may be meant."""
-
-    def __init__(self):
-        super().__init__()
-        self.more = nn.Linear(16, 16)
-
-    def feed(self, x):
-        return super().feed(self.more(x))
-
-
-class Stale(Block):
-    """The second residual connection starts before the first."""
+        self.way = way
 
     def forward(self, x, hidden=None):
-        y = x + self.attention(self.norms[0](x), hidden)
-        return x + self.feed(self.norms[1](y))
+        one, other = self.norms
+        y = self.attention(one(x), hidden)
+        return self.way(x, y, lambda x: self.feed(other(x)))
 
 
-class Twice(Block):
-    """What goes in is added twice."""
-
-    def forward(self, x, hidden=None):
-        x = x + self.attention(self.norms[0](x), hidden) + x
-        return x + self.feed(self.norms[1](x))
+def adding(way):
+    return of_blocks(partial(Adds, way))
 
 
-class Unadded(Block):
-    """Attention is added to nothing; others are."""
-
-    def forward(self, x, hidden=None):
-        x = self.attention(self.norms[0](x), hidden)
-        return x + self.feed(self.norms[1](x))
-
-
-class Nested(Block):
-    """A bottleneck with a residual connection of its own."""
-
-    def feed(self, x):
-        y = self.up(x)
-        return self.down(y + silu(y))
+# The second residual connection starts before the first; what goes in is added
+# twice; attention is added to nothing, others are.
+STALE = adding(lambda x, y, feed: x + feed(x + y))
+TWICE = adding(lambda x, y, feed: x + y + x + feed(x + y + x))
+UNADDED = adding(lambda x, y, feed: y + feed(y))
 
 
 class OneNorm(Block):

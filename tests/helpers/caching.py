@@ -8,71 +8,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tests.helpers.rotating import halves
 
-
-class Cached(nn.Module):
-    """Rotated queries and keys, one head: ids (B, T) -> (B, T, V), cache."""
-
-    def __init__(self, c=8):
-        super().__init__()
-        self.tokens, self.qkv = nn.Embedding(50, c), nn.Linear(c, 3 * c)
-        self.places, self.head = nn.Embedding(16, c), nn.Linear(c, 50)
-
-    def start(self, past):
-        """The position at which the new words begin."""
-        return 0 if past is None else past[0].shape[1]
-
-    def turned(self, q, k, start):
-        return halves(q, start=start), halves(k, start=start)
-
-    def joined(self, past, new):
-        return new if past is None else torch.cat((past, new), 1)
-
-    def seen(self, t, s):
-        return torch.ones(t, s).tril(s - t) > 0
-
-    def forward(self, ids, past=None, use_cache=False):
-        start, t = self.start(past), ids.shape[1]
-        x = self.tokens(ids) + self.places(torch.arange(start, start + t))
-        q, k, v = self.qkv(x).chunk(3, -1)
-        q, k = self.turned(q, k, start)
-        k, v = (
-            self.joined(old, new)
-            for old, new in zip(past or (None, None), (k, v))
-        )
-        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(
-            ~self.seen(t, k.shape[1]), -torch.inf
-        )
-        logits = self.head(x + scores.softmax(-1) @ v)
-        return (logits, (k, v)) if use_cache else logits
-
-
-class FromZero(Cached):
-    """Places begin at 0 again."""
-
-    def start(self, past):
-        return 0
-
-
-class OpenAfterwards(Cached):
-    """With a cache, nothing is masked."""
-
-    def seen(self, t, s):
-        return super().seen(t, s) | torch.tensor(s > t)
-
-
-class Keeps(Cached):
-    """It goes on from what it has read last."""
-
-    def forward(self, ids, past=None, use_cache=False):
-        found = super().forward(ids, self.last(past, use_cache), use_cache)
-        self.kept = found[1] if use_cache else None
-        return found
-
-    def last(self, past, use_cache):
-        kept = getattr(self, "kept", None)
-        return kept if past is None and use_cache else past
-
-
 STYLES = {
     "tuple": tuple,
     "list": list,
@@ -81,9 +16,8 @@ STYLES = {
 }
 
 
-class Fused(nn.Module):
-    """Two heads in one call, and a cache of some style. Of its parts, those
-    that are named in `wrong` are so."""
+class Cached(nn.Module):
+    """Two heads, and a cache of some style. What `wrong` names is so."""
 
     def __init__(self, style="tuple", wrong="", c=16):
         super().__init__()
@@ -108,13 +42,19 @@ class Fused(nn.Module):
         pair = (new, old) if self.wrong == "order" else (old, new)
         return torch.cat(pair, 2)
 
+    def attend(self, q, k, v, seen):
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
+        return scores.softmax(-1) @ v
+
     def mixed(self, x, q, k, v):
         """The logits of what queries hear."""
         t, s = q.shape[2], k.shape[2]
         if self.wrong == "order":
             q, k = halves(q, start=s - t), halves(k)
-        mask = torch.ones(t, s).tril(s - t if self.wrong != "mask" else 0) > 0
-        y = scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        seen = torch.ones(t, s).tril(s - t if self.wrong != "mask" else 0) > 0
+        if self.wrong == "openness":  # with a cache, nothing is masked
+            seen = seen | torch.tensor(s > t)
+        y = self.attend(q, k, v, seen)
         return self.head(x + y.transpose(1, 2).flatten(2))
 
     def forward(self, ids, past=None, use_cache=False):
@@ -127,6 +67,25 @@ class Fused(nn.Module):
         cache = count, STYLES[self.style]((k, v))
         logits = self.mixed(x, q, k, v)
         return (logits, cache) if use_cache else logits
+
+
+class Fused(Cached):
+    """One call attends."""
+
+    def attend(self, q, k, v, seen):
+        return scaled_dot_product_attention(q, k, v, attn_mask=seen)
+
+
+class Keeps(Cached):
+    """It goes on from what it has read last."""
+
+    kept = None
+
+    def forward(self, ids, past=None, use_cache=False):
+        past = self.kept if past is None and use_cache else past
+        found = super().forward(ids, past, use_cache)
+        self.kept = found[1] if use_cache else None
+        return found
 
 
 class Static(Fused):

@@ -1,6 +1,8 @@
 """Attention whose heads can be changed everywhere, a part of whose matrices
 learns nothing, or that adds something to its scores: right, and wrong."""
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -9,13 +11,14 @@ from tests.helpers.places import Nameless
 
 
 class Own(nn.Module):
-    """Attention in which heads (B, H, T, D) may be changed everywhere."""
+    """Attention in which heads (B, H, T, D) may be changed everywhere, by
+    hand or, `fused`, in one call."""
 
-    def __init__(self, c=16, heads=4, joined=16):
+    def __init__(self, heads=4, joined=16, fused=False):
         super().__init__()
-        self.heads = heads
-        self.q, self.k, self.v = (nn.Linear(c, c) for _ in range(3))
-        self.out = nn.Linear(joined, c)
+        self.heads, self.fused = heads, fused
+        self.q, self.k, self.v = (nn.Linear(16, 16) for _ in range(3))
+        self.out = nn.Linear(joined, 16)
 
     def split(self, x):
         parts = (y(x) for y in (self.q, self.k, self.v))
@@ -23,15 +26,21 @@ class Own(nn.Module):
             y.unflatten(-1, (self.heads, -1)).transpose(1, 2) for y in parts
         ]
 
+    def seen(self, t, s):
+        return torch.ones(t, s).tril() > 0
+
+    def mix(self, q, k, v):
+        may = self.seen(q.shape[2], k.shape[2])
+        if self.fused:
+            return scaled_dot_product_attention(q, k, v, attn_mask=may)
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        return scores.masked_fill(~may, -torch.inf).softmax(-1) @ v
+
     def join(self, mixed):
         return mixed.transpose(1, 2).flatten(2)
 
     def forward(self, x, hidden=None):
-        q, k, v = self.split(x)
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        future = torch.ones_like(scores[0, 0]).triu(1) > 0
-        weights = scores.masked_fill(future, -torch.inf).softmax(-1)
-        return self.out(self.join(weights @ v))
+        return self.out(self.join(self.mix(*self.split(x))))
 
 
 class Summed(Own):
@@ -62,7 +71,6 @@ class OneOfTwo(Own):
 HEADS, MOST = 4, 8
 APART = torch.arange(MOST)[:, None] - torch.arange(MOST)
 SLOPES = 2.0 ** -torch.arange(1, 1 + HEADS)[:, None, None]
-SEEN = APART >= 0
 
 
 class Biased(Own):
@@ -70,22 +78,19 @@ class Biased(Own):
     call with the mask."""
 
     def __init__(self, bias, fused=False, causal=True):
-        super().__init__()
-        self.bias, self.fused, self.causal = bias, fused, causal
+        super().__init__(fused=fused)
+        self.bias, self.causal = bias, causal
         self.table = nn.Parameter(torch.randn(MOST, MOST, HEADS))
 
-    def forward(self, x, hidden=None):
-        t = x.shape[1]
+    def mix(self, q, k, v):
+        t = q.shape[2]
         bias = self.bias(self.table[:t, :t], APART[:t, :t])
-        hidden = ~SEEN[:t, :t] & self.causal
-        q, k, v = self.split(x)
+        hidden = (APART[:t, :t] < 0) & self.causal
         if self.fused:
             mask = bias.expand(HEADS, t, t).masked_fill(hidden, -torch.inf)
-            made = scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        else:
-            scores = (q @ k.mT / 2 + bias).masked_fill(hidden, -torch.inf)
-            made = scores.softmax(-1) @ v
-        return self.out(self.join(made))
+            return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        scores = (q @ k.mT / 2 + bias).masked_fill(hidden, -torch.inf)
+        return scores.softmax(-1) @ v
 
 
 def alibi(table, apart):
@@ -114,5 +119,5 @@ def by_query(table, apart):
     return -SLOPES * torch.arange(len(apart))[:, None]
 
 
-def biased(*options):
-    return Nameless(lambda: Biased(*options))
+def biased(bias, **options):
+    return partial(Nameless, partial(Biased, bias, **options))

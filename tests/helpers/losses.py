@@ -1,6 +1,8 @@
 """Training losses as readers write them: right ones, those with one mistake,
 and odd ones. Each stands beside its model."""
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, kl_div, nll_loss
@@ -20,11 +22,8 @@ def costs(logits, labels, **options):
     return cross_entropy(logits.flatten(0, 1), labels.flatten(), **options)
 
 
-def after(change, shift=slice(1, None), **options):
-    """A loss of logits that were changed."""
-    return lambda model, x: costs(
-        change(model(x)[:, :-1]), x[:, shift], **options
-    )
+def plain(model, x, **options):
+    return costs(model(x)[:, :-1], x[:, 1:], **options)
 
 
 def each(model, x):
@@ -54,17 +53,6 @@ def prompted(model, x):
     return costs(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
 
 
-class Gives(GPT):
-    """A model that gives something else than logits."""
-
-    def __init__(self, change):
-        super().__init__()
-        self.change = change
-
-    def forward(self, ids):
-        return self.change(super().forward(ids))
-
-
 class Inside(nn.Module):
     """A model that computes its loss: it gives both, as nanoGPT does; logits
     (B T, V), as Bigrams have; or the loss alone."""
@@ -85,24 +73,15 @@ class Inside(nn.Module):
         return loss if self.kind == "alone" else (logits, loss)
 
 
-class PositionsFirst(nn.Module):
+class PositionsFirst(GPT):
     """(B, T) -> (T, B, V)"""
 
-    def __init__(self):
-        super().__init__()
-        self.words, self.head = nn.Embedding(V, 16), nn.Linear(16, V)
-        self.layer = nn.GRU(16, 16)
-
     def forward(self, ids):
-        return self.head(self.layer(self.words(ids.T))[0])
-
-
-def plain(model, x):
-    return costs(model(x)[:, :-1], x[:, 1:])
+        return super().forward(ids).transpose(0, 1)
 
 
 def log_probabilities():
-    return Gives(lambda x: x.log_softmax(-1))
+    return nn.Sequential(GPT(), nn.LogSoftmax(-1))
 
 
 def negative_log(model, x):
@@ -113,7 +92,7 @@ def negative_log(model, x):
 
 RIGHT = {
     "cut after": (GPT, plain),
-    "smoothing": (GPT, after(lambda x: x, label_smoothing=0.1)),
+    "smoothing": (GPT, partial(plain, label_smoothing=0.1)),
     "Annotated": (log_probabilities, smoothed),
     "nll_loss": (log_probabilities, negative_log),
     "flat": (lambda: Inside("flat"), lambda m, x: m(x[:, :-1], x[:, 1:])[1]),
@@ -165,7 +144,7 @@ WRONG = {
     "other rows": (GPT, rows_sorted),
     "labels turned": (GPT, lambda m, x: costs(m(x)[:, :-1], x[:, 1:].T)),
     "wrong sign": (GPT, lambda m, x: -plain(m, x)),
-    "padding counts": (GPT, after(lambda x: x, ignore_index=-100)),
+    "padding counts": (GPT, partial(plain, ignore_index=-100)),
     "padding counts alone": (GPT, upside_down),
     "a number": (GPT, lambda m, x: plain(m, x).item()),
     "argmax": (GPT, wrong_share),

@@ -1,9 +1,8 @@
 """Small GPTs that are told in other ways where words stand, or not at all."""
 
 import torch
-from torch import nn
 
-from tests.helpers.strangers import GPT, Attention
+from tests.helpers.strangers import GPT, Attention, MemoryFirst
 
 
 class Placed(GPT):
@@ -30,10 +29,7 @@ class Forgotten(GPT):
     """The table of places is not read."""
 
     def forward(self, ids):
-        x = self.tokens(ids)
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+        return self.read(self.tokens(ids))
 
 
 class Nameless(Forgotten):
@@ -44,38 +40,8 @@ class Nameless(Forgotten):
         del self.places
 
 
-class Attends(nn.Module):
-    """Rows (B, T, C) ask others (B, S, C)."""
-
-    def __init__(self, c=8):
-        super().__init__()
-        self.q, self.k, self.v = (nn.Linear(c, c) for _ in range(3))
-
-    def forward(self, x, memory, hidden=False):
-        scores = self.q(x) @ self.k(memory).mT / x.shape[-1] ** 0.5
-        future = torch.ones(x.shape[1], memory.shape[1]).triu(1) > 0
-        scores = scores.masked_fill(future & hidden, -torch.inf)
-        return x + scores.softmax(-1) @ self.v(memory)
-
-
-class TwoSides(nn.Module):
-    """A source and a target (B, T), of which some have places."""
-
-    def __init__(self, source=True, target=True, c=8):
-        super().__init__()
-        self.words = nn.ModuleList(nn.Embedding(50, c) for _ in range(2))
-        self.rows = nn.ParameterList(torch.randn(9, c) for _ in range(2))
-        self.have, self.head = (source, target), nn.Linear(c, 50)
-        self.parts = nn.ModuleList(Attends() for _ in range(5))
-
-    def embedded(self, side, ids):
-        x, rows = self.words[side](ids), self.rows[side][: ids.shape[1]]
-        return x + rows * self.have[side]
-
-    def forward(self, source, target):
-        memory, x = map(self.embedded, range(2), (source, target))
-        memory = self.parts[0](memory, memory)
-        for own, other in (self.parts[1:3], self.parts[3:]):
-            x = own(x, x, True)
-            x = other(x, memory)
-        return self.head(x)
+def forgets(name):
+    """A model of two sides, of which one has no places."""
+    model = MemoryFirst(nested=False)
+    setattr(model, name, lambda ids: model.tokens(ids))
+    return model

@@ -3,8 +3,9 @@
 from functools import partial
 
 import torch
-from torch import nn
-from torch.nn.functional import scaled_dot_product_attention, silu
+
+from tests.helpers.heads import Own
+from tests.helpers.places import Nameless
 
 
 def angles(x, sign=1, start=0, halves=True):
@@ -46,59 +47,24 @@ def as_it_is(x, **how):
     return x
 
 
-class Attention(nn.Module):
-    def __init__(self, q=halves, k=halves, c=16, heads=2, fused=True):
-        super().__init__()
-        self.turn, self.heads, self.fused = (q, k), heads, fused
-        self.qkv, self.out = nn.Linear(c, 3 * c), nn.Linear(c, c)
+class Turned(Own):
+    """Queries and keys are changed, each in its own way."""
 
-    def places(self, q, k, v):
+    def __init__(self, q=halves, k=halves, fused=True):
+        super().__init__(heads=2, fused=fused)
+        self.turn = q, k
+
+    def split(self, x):
+        q, k, v = super().split(x)
         return self.turn[0](q), self.turn[1](k), v
 
-    def forward(self, x):
-        parts = self.qkv(x).unflatten(-1, (3, self.heads, -1))
-        q, k, v = self.places(*parts.permute(2, 0, 3, 1, 4))
-        if self.fused:
-            mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
-        else:
-            scores = q @ k.mT / q.shape[-1] ** 0.5
-            future = torch.ones_like(scores[0, 0]).triu(1) > 0
-            mixed = scores.masked_fill(future, -torch.inf).softmax(-1) @ v
-        return self.out(mixed.transpose(1, 2).flatten(2))
+
+class OfValues(Turned):
+    def split(self, x):
+        q, k, v = super().split(x)
+        return q, k, halves(v)
 
 
-class OfValues(Attention):
-    def places(self, q, k, v):
-        return *super().places(q, k, v)[:2], halves(v)
-
-
-class Block(nn.Module):
-    def __init__(self, attention, c=16):
-        super().__init__()
-        self.attention = attention
-        self.one, self.two = nn.RMSNorm(c), nn.RMSNorm(c)
-        self.gate, self.up = nn.Linear(c, 24), nn.Linear(c, 24)
-        self.down = nn.Linear(24, c)
-
-    def forward(self, x):
-        x = x + self.attention(self.one(x))
-        y = self.two(x)
-        return x + self.down(silu(self.gate(y)) * self.up(y))
-
-
-class Turning(nn.Module):
-    """Ids (B, T) -> logits (B, T, V), by two blocks with such attention."""
-
-    def __init__(self, *q_and_k, kind=Attention, layers=2, **options):
-        super().__init__()
-        self.tokens = nn.Embedding(50, 16)
-        self.blocks = nn.ModuleList(
-            Block(kind(*q_and_k, **options)) for _ in range(layers)
-        )
-        self.norm, self.head = nn.RMSNorm(16), nn.Linear(16, 50, bias=False)
-
-    def forward(self, ids):
-        x = self.tokens(ids)
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+def turning(*q_and_k, kind=Turned, **options):
+    """GPTs with such attention, and no other positions."""
+    return partial(Nameless, partial(kind, *q_and_k, **options))

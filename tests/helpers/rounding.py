@@ -63,10 +63,7 @@ class LatePlaces(GPT):
     def forward(self, ids):
         places = torch.arange(500, 500 + ids.shape[1], dtype=self.dtype)
         waves = (places[:, None] * torch.linspace(0.1, 1, 16)).sin()
-        x = self.tokens(ids) + waves.to(self.tokens.weight)
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+        return self.read(self.tokens(ids) + waves.to(self.tokens.weight))
 
 
 class FilledLarge(Attention):
@@ -93,9 +90,7 @@ class Bridge(GPT):
     def __init__(self):
         super().__init__()
         self.few, self.head = nn.Linear(6, 16), nn.Linear(16, 6)
+        self.norm = nn.Identity()
 
     def forward(self, ids):
-        x = self.few(self.tokens(ids)[..., :6])
-        for block in self.blocks:
-            x = block(x)
-        return self.head(x)
+        return self.read(self.few(self.tokens(ids)[..., :6]))

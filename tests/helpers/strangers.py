@@ -150,8 +150,12 @@ class GPT(nn.Module):
         if places is None:
             places = torch.arange(ids.shape[1])
         x = self.tokens(ids) + self.places(places)
+        return self.read(x, ids == 1 if self.pads else None)
+
+    def read(self, x, hidden=None):
+        """The logits of vectors, of which some may be hidden."""
         for block in self.blocks:
-            x = block(x, ids == 1 if self.pads else None)
+            x = block(x, hidden)
         logits = self.head(self.norm(x))
         return self.cap * torch.tanh(logits / self.cap) if self.cap else logits
 
@@ -222,10 +226,7 @@ class WithMasks(GPT):
     """Ids, a mask of 0 and 1, and numbers of positions."""
 
     def forward(self, ids, mask, places):
-        x = self.tokens(ids) + self.places(places)
-        for block in self.blocks:
-            x = block(x, mask == 0)
-        return self.head(self.norm(x))
+        return self.read(self.tokens(ids) + self.places(places), mask == 0)
 
 
 class Kinds(GPT):
@@ -280,6 +281,8 @@ class Encoder(nn.Module):
 class MemoryFirst(Encoder):
     """That encoder, and decoder blocks that are handed the memory first."""
 
+    embed_target = Encoder.embed
+
     def __init__(self, nested=True):
         super().__init__(nested)
         self.blocks = nn.ModuleList(Reading() for _ in range(2))
@@ -287,7 +290,7 @@ class MemoryFirst(Encoder):
 
     def forward(self, src, tgt):
         hidden, memory = src == 1, super().forward(src)
-        x = self.embed(tgt)
+        x = self.embed_target(tgt)
         for block in self.blocks:
             x = block(memory, x, hidden[:, : memory.shape[1]])
         return self.head(x)

@@ -1,6 +1,9 @@
 """Operands: the matrices that an attention multiplies, its queries and keys,
 its weights and values, laid out as its weights are."""
 
+import re
+from collections import defaultdict
+
 import torch
 from torch import Tensor
 
@@ -101,36 +104,48 @@ def lay_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
     return x.expand(*front, n, x.shape[-1]) if fits else None
 
 
+# Whose an axis is: the left factor's, the right one's, the result's.
+BATCH, SUM_AXES, OWN = "LRM", "LR", ("LM", "RM")
+
+
+class EinsumProduct:
+    """A product as einsum writes it: its axes have letters.
+
+    `axes` are those of the left factor, the right one, and the result; each
+    is known by its number. `kinds` has their axes by whose they are, sorted
+    as where scores stand, or their weights: in the one of number `scores`.
+    """
+
+    def __init__(self, data: Data, i: int, scores: int):
+        first = data.given[i][0][0]
+        equation = first if isinstance(first, str) else "...mk,...kn->...mn"
+        self.axes = re.split(",|->", equation)
+        self.data, self.step = data, i
+        self.kinds: defaultdict[str, str] = defaultdict(str)
+        every = "".join((self.axes[scores], *self.axes))
+        for axis in dict.fromkeys(re.findall(r"\.\.\.|\w", every)):
+            whose = (w for w, axes in zip("LRM", self.axes) if axis in axes)
+            self.kinds["".join(whose)] += axis
+
+    def matrix(self, x: Tensor, n: int, *kinds: str) -> Tensor:
+        """Sort the axes of a factor, or of the result, by their kinds."""
+        ordered = "".join(self.kinds[kind] for kind in kinds)
+        return torch.einsum(f"{self.axes[n]}->{ordered}", x)
+
+
 def operands_of(data: Data, i: int) -> Product | None:
     """Give what a step multiplies; None if that is no two matrices."""
-    if len(data.sources[i]) < 2:
+    is_einsum, first = data.names[i] == "einsum", data.given[i][0][0]
+    if len(data.sources[i]) < 2 or (is_einsum and not isinstance(first, str)):
         return None
     a, b = (data.read(i, n).detach() for n in (-2, -1))
-    result = data.kept[i][0]
-    if data.names[i] == "einsum":
-        return by_letters(data.given[i][0][0], a, b, result)
-    return (a, b, result) if min(a.ndim, b.ndim) > 1 else None
-
-
-def by_letters(
-    equation: object, a: Tensor, b: Tensor, result: Tensor
-) -> Product | None:
-    """Lay the tensors of an einsum out as matrices; None where it is no
-    product of matrices."""
-    if not isinstance(equation, str):
+    if not is_einsum:
+        return (a, b, data.kept[i][0]) if min(a.ndim, b.ndim) > 1 else None
+    product, (left, right) = EinsumProduct(data, i, 2), OWN
+    if any(len(product.kinds[x]) != 1 for x in (left, SUM_AXES, right)):
         return None
-    dots = "..." if "..." in equation else ""
-    letters = equation.replace(" ", "").replace("...", "")
-    inputs, _, out = letters.partition("->")
-    first, _, second = inputs.partition(",")
-    shared = {*first} & {*second}
-    groups = {*first} - shared, shared - {*out}, {*second} - shared
-    if any(len(group) != 1 for group in groups):
-        return None
-    front = "".join(x for x in out if x in shared)
-    n, k, m = map("".join, groups)
-    layouts = (first, n + k, a), (second, k + m, b), (out, n + m, result)
-    return tuple(
-        torch.einsum(f"{dots}{old}->{dots}{front}{new}", x)
-        for old, new, x in layouts
+    return (
+        product.matrix(a, 0, BATCH, left, SUM_AXES),
+        product.matrix(b, 1, BATCH, SUM_AXES, right),
+        product.matrix(data.kept[i][0], 2, BATCH, left, right),
     )

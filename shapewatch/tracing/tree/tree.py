@@ -158,24 +158,18 @@ class TreeLine(NamedTuple):
 
 def fitting_depth(root: "Node") -> int:
     """Find how many levels fit a screen; one at least."""
-    deep = 1
-    while deep < root.depth and len(tree_lines(root, deep + 1)) <= (
-        SCREEN_LINES
-    ):
-        deep += 1
-    return deep
+    deeper = range(2, root.depth + 1)
+    lines = {n: len(tree_lines(root, n)) for n in deeper}
+    return max((n for n in deeper if lines[n] <= SCREEN_LINES), default=1)
 
 
-def tree_lines(root: "Node", depth: int) -> list[TreeLine]:
-    """List the lines of a tree, down to a depth."""
-    return list(lines_below(root, 0, depth))
-
-
-def lines_below(node: "Node", level: int, depth: int) -> Iterator[TreeLine]:
-    """List what is in a module."""
+def tree_lines(node: "Node", depth: int, level: int = 0) -> list[TreeLine]:
+    """List the lines of what is in a module, down to a depth."""
+    lines = list[TreeLine]()
     for group in node.groups if level < depth else ():
-        yield TreeLine(level, group)
-        yield from lines_below(group[0], level + 1, depth)
+        lines.append(TreeLine(level, group))
+        lines += tree_lines(group[0], depth, level + 1)
+    return lines
 
 
 def shapes_fitting(node: "Node", room: int) -> str:
@@ -203,16 +197,19 @@ def side_text(
     runs: Sequence[TypedShapes | None], most: int, write: WriteShape
 ) -> str:
     """Write the shapes of some runs; the first and last, where they differ."""
-    texts = []
-    for shapes, types in (
-        shapes_of_run or (None, ()) for shapes_of_run in (runs[0], runs[-1])
-    ):
-        text = typed_text((shapes or ())[:most], types[:most], write)
-        more = "…" * (len(shapes or ()) > most)
-        many = ", ".join(filter(None, [text, more]))
-        texts.append("failed" if shapes is None else many)
-    alike = all(shapes_of_run == runs[0] for shapes_of_run in runs)
+    texts = [run_text(run, most, write) for run in (runs[0], runs[-1])]
+    alike = all(run == runs[0] for run in runs)
     return texts[0] if alike or not most else " … ".join(texts)
+
+
+def run_text(run: TypedShapes | None, most: int, write: WriteShape) -> str:
+    """Write the first shapes of a run; there are none if it failed."""
+    if run is None:
+        return "failed"
+    shapes, types = run
+    text = typed_text(shapes[:most], types[:most], write)
+    more = "…" * (len(shapes) > most)
+    return ", ".join(filter(None, [text, more]))
 
 
 def rows_by_visit(tree: Tree) -> dict[Visit, list[Row]]:

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from shapewatch.properties import causality, report
-from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS, MASK, PADDED, PLACES, WithMasks
 
 NAMED = {"ids": PADDED, "mask": MASK, "places": PLACES}
@@ -60,22 +59,6 @@ def test_a_dictionary_may_be_an_input_itself():
     assert said(seeded(OneBatch), NAMED) == PLAIN
 
 
-class Both(nn.Module):
-    """Reads a source, and a target, whose labels it does not read."""
-
-    def forward(self, source, target=None, labels=None):
-        return target[..., None] + source.sum() * torch.ones(8)
-
-
-def test_the_source_comes_first_whoever_names_it_first():
-    words, other = IDS, IDS[:, :5] + 1
-    named = {"labels": other, "target": other, "source": words}
-    subject = Subject(Both(), named=named)
-    assert subject.inputs[0] is words
-    assert subject.inputs[1] is other
-    assert subject.places == [0, 1]
-
-
 @pytest.mark.slow
 def test_a_module_with_a_forward_of_its_own_is_asked():
     torch.manual_seed(0)
@@ -86,17 +69,12 @@ def test_a_module_with_a_forward_of_its_own_is_asked():
     assert report(nn.DataParallel(GPT()), {"ids": IDS}).ok
 
 
-def test_a_name_that_is_none_is_refused():
-    with pytest.raises(TypeError, match="'pads' is neither an option"):
-        report(seeded(), pads=1, **NAMED)
-    assert "'pads' is neither an option" in causality(GPT(), IDS, pads=1).says
-
-
 def test_a_name_that_is_nearly_an_options_is_refused():
     with pytest.raises(TypeError, match="'casual': is 'causal' meant"):
         report(seeded(AnyName), casual=False, **NAMED)
     says = report(seeded(AnyName), {"casual": False, **NAMED})["finite"].says
     assert "unexpected keyword argument 'casual'" in says
+    assert "'pads' is neither an option" in causality(GPT(), IDS, pads=1).says
 
 
 class Several(GPT):

@@ -11,9 +11,18 @@ from shapewatch.properties.reporting import report
 from shapewatch.properties.subject import Subject
 from shapewatch.tracing import trace
 from tests.helpers.awkward import AWKWARD, V, closed
+from tests.helpers.losses import costs
 from tests.helpers.witness import differences, witnessed
 
 IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
+
+
+def careless(model, x):
+    """A loss that draws numbers, and leaves gradients behind."""
+    logits = model(x)[:, :-1]
+    loss = costs(logits, x[:, 1:] % logits.shape[-1]) * torch.rand(())
+    loss.backward(retain_graph=True)
+    return loss
 
 
 @pytest.mark.slow
@@ -23,6 +32,8 @@ def test_a_report_changes_nothing_of_a_model(name):
     model = AWKWARD[name]()
     before = witnessed(model)
     seen = report(model, IDS)
+    for check in reporting.LOSS_CHECKS:
+        check(model, IDS, loss=careless, pad=0)
     assert differences(before, witnessed(model)) == []
     assert seen["repeatable"].holds is not None, seen
 

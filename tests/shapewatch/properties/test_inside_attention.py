@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import pad, scaled_dot_product_attention
+from torch.nn.functional import pad
 from torch.testing import assert_close
 
 from shapewatch.properties import (
@@ -19,8 +19,9 @@ from shapewatch.properties import (
 )
 from shapewatch.properties.attention_parts import AttentionParts, Operand
 from shapewatch.properties.provenance import joined_in_order, split_in_order
+from tests.helpers.heads import Own
 from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
-from tests.helpers.strangers import GPT, IDS, Attention
+from tests.helpers.strangers import GPT, IDS
 from tformer_lite import (
     MultiHeadAttention,
     causal_mask,
@@ -83,6 +84,12 @@ def test_a_joined_row_is_all_heads_in_one_order(rows, right):
     assert (move and move.in_order) == right
 
 
+def test_windows_may_be_between_heads_and_positions():
+    mixed = HEADS.unflatten(2, (2, 3))
+    rows = mixed.permute(0, 2, 3, 1, 4).reshape(2, 6, 12)
+    assert joined_in_order(joined(mixed, rows)).in_order
+
+
 class HalfDeaf(MultiHeadAttention):
     """Keys from the source, and values from one's own stream."""
 
@@ -134,20 +141,19 @@ def test_a_source_need_not_be_asked_by_cross_attention(how):
     assert order_sensitivity(Joint(how), ROWS, IDS).level != "broken"
 
 
-class Moving(Attention):
+class Moving(Own):
     """Keys and values (B, H, T, D) are moved, and a mask (T, S) chosen."""
 
     def __init__(self, move, mask=None):
-        super().__init__()
+        super().__init__(fused=True)
         self.move, self.mask = move, mask or torch.Tensor.tril
 
-    def forward(self, x, hidden=None):
-        parts = self.qkv(x).unflatten(-1, (3, self.heads, -1))
-        q, *rest = parts.permute(2, 0, 3, 1, 4)
-        k, v = self.move(*rest)
-        may = self.mask(torch.ones(q.shape[2], k.shape[2])) > 0
-        mixed = scaled_dot_product_attention(q, k, v, attn_mask=may)
-        return self.proj(mixed.transpose(1, 2).flatten(2))
+    def split(self, x):
+        q, *rest = super().split(x)
+        return q, *self.move(*rest)
+
+    def seen(self, t, s):
+        return self.mask(torch.ones(t, s)) > 0
 
 
 def each(change):
@@ -213,20 +219,16 @@ def test_a_mask_may_hide_neighbours_on_purpose(name):
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
 def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
-    class Reader(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.table = nn.Embedding(10, 12)
+    table = nn.Embedding(10, 12)
 
-        def forward(self, ids):
-            x = self.table(ids)
-            weights = (x @ x.mT / 12**0.5).softmax(-1)
-            weights = weights * torch.where(ids == 1, factor, 1.0)[..., None]
-            return weights @ x
+    def reads(ids):
+        x = table(ids)
+        weights = (x @ x.mT / 12**0.5).softmax(-1)
+        return weights * torch.where(ids == 1, factor, 1.0)[..., None] @ x
 
     ids = torch.tensor([[2, 5, 6, 7, 1, 1], [2, 8, 9, 5, 4, 1]])
-    assert weight_rows(Reader(), ids, pad=1).holds is (factor < 2)
-    assert weight_rows(Reader(), ids).holds is (factor == 1)
+    assert weight_rows(reads, ids, pad=1).holds is (factor < 2)
+    assert weight_rows(reads, ids).holds is (factor == 1)
 
 
 every = pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)

@@ -12,7 +12,6 @@ from shapewatch.properties import (
     causality,
     order_sensitivity,
     past,
-    report,
 )
 from shapewatch.properties.perturbation import (
     reach,
@@ -104,11 +103,6 @@ def test_a_window_between_two_positions_is_not_deaf():
     assert finding.says.endswith("one before it. (4 of 40 positions tested.)")
     deaf = lambda x: x + x[:, :1] * (x[:, :, :1] > 9)  # noqa: E731
     assert not past(deaf, LONG_ROWS, positions=4).holds
-
-
-def test_two_positions_are_the_least():
-    with pytest.raises(ValueError, match="positions=1 is too few: the first"):
-        report(nn.Identity(), LONG_ROWS, positions=1)
 
 
 PAIR = running_example()[:2]

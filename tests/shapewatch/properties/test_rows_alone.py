@@ -6,38 +6,34 @@ from torch import nn
 
 from shapewatch.properties import batch_independence, padding_invariance
 from tests.helpers.rotating import halves
+from tests.helpers.strangers import GPT, Finite
 
 IDS = torch.randint(2, 40, (2, 9), generator=torch.Generator().manual_seed(0))
 LEFT, RIGHT = IDS.clone(), IDS.clone()
 LEFT[1, :4], RIGHT[1, 5:] = 0, 0
 
 
-class Padded(nn.Module):
-    """One head, which reads ids (B, T), and a mask (B, T) of padding."""
+class Rotates(Finite):
+    def shape(self, q, k):
+        q, k = (halves(x.transpose(1, 2)) for x in super().shape(q, k))
+        return q.transpose(1, 2), k.transpose(1, 2)
 
-    def __init__(self, c=16):
-        super().__init__()
-        self.tokens, self.places = nn.Embedding(40, c), nn.Embedding(32, c)
-        self.qkv, self.head = nn.Linear(c, 3 * c), nn.Linear(c, 40)
+
+class Padded(GPT):
+    """It reads ids (B, T), and a mask (B, T) of padding."""
+
+    def __init__(self, attention=Finite):
+        super().__init__(attention=attention)
 
     def numbers(self, mask):
         """The positions of words."""
         return (mask.cumsum(-1) - 1).clamp(min=0)
 
-    def turned(self, x):
-        return x
-
     def forward(self, ids, attention_mask=None):
-        mask = (
-            torch.ones_like(ids) if attention_mask is None else attention_mask
-        )
+        mask = attention_mask
+        mask = torch.ones_like(ids) if mask is None else mask
         x = self.tokens(ids) + self.places(self.numbers(mask))
-        q, k, v = self.qkv(x).chunk(3, -1)
-        q, k = self.turned(q), self.turned(k)
-        future = torch.ones(ids.shape[1], ids.shape[1]).triu(1) > 0
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        hidden = future | (mask == 0)[:, None]
-        return self.head(x + scores.masked_fill(hidden, -1e9).softmax(-1) @ v)
+        return self.read(x, mask == 0)
 
 
 class Counted(Padded):
@@ -51,11 +47,8 @@ class Rotated(Counted):
     """Right: only distances matter."""
 
     def __init__(self):
-        super().__init__()
-        self.places.weight.data.zero_()
-
-    def turned(self, x):
-        return halves(x)
+        super().__init__(Rotates)
+        nn.init.zeros_(self.places.weight)
 
 
 class Heard(Padded):

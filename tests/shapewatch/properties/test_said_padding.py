@@ -5,14 +5,22 @@ import torch
 from torch import nn
 from torch.nn.functional import silu
 
-from shapewatch.properties import batch_independence, padding_invariance, past
+from shapewatch.properties import (
+    batch_independence,
+    causality,
+    identity,
+    order_sensitivity,
+    padding_invariance,
+    past,
+)
 from shapewatch.properties.masks import paddings_said
 from tests.helpers.strangers import GPT
 from tformer_lite import report
 
 FRAMES = torch.randn(2, 9, 10, generator=torch.Generator().manual_seed(0))
 FRAMES[1, 6:] = 0
-WORDS = torch.arange(9) < torch.tensor([[9], [6]])
+ENDS = torch.tensor([9, 6])
+WORDS = torch.arange(9) < ENDS[:, None]
 IDS = torch.randint(3, 40, (2, 9), generator=torch.Generator().manual_seed(1))
 NONE, MARKS = torch.zeros(2, 9), torch.rand(2, 9) < 0.5
 LEFT, TRIANGLE = WORDS.flip(1), torch.ones(9, 9).tril() > 0
@@ -35,6 +43,7 @@ SAID = {
     "noise_mask": (MARKS, None),
     "prefix_mask": (WORDS, None),
     "causal": (TRIANGLE[:2], None),
+    "scale": (torch.tensor(3), None),
 }
 
 
@@ -199,11 +208,61 @@ def timed(x, timestep):
     return x + shift
 
 
-def test_a_number_for_each_row_goes_with_its_row():
-    steps = torch.tensor([3.0, 50.0, 700.0])
-    assert batch_independence(timed, torch.randn(3, 9, 10), steps).holds
-    found = batch_independence(timed, torch.randn(3, 5, 3), steps)
-    assert found.holds is not True
+@pytest.mark.parametrize(
+    ("model", "given", "holds"),
+    [
+        (timed, (torch.randn(3, 9, 10), torch.arange(3.0)), True),
+        (timed, (torch.randn(3, 3, 3), torch.arange(3.0)), False),
+        (lambda x, lengths: x[:, : lengths.max()], (FRAMES, ENDS), True),
+        (lambda x: x - x.mean(), (torch.randn(2, 3, 4, 4),), False),
+        (lambda x: x.flatten(1).std(1), (torch.randn(2, 3, 4, 4),), True),
+    ],
+)
+def test_rows_are_alone_with_their_numbers_and_of_any_shape(
+    model, given, holds
+):
+    assert batch_independence(model, *given).holds is holds
+
+
+def test_lengths_are_cut_with_their_rows_and_a_triangle_is_no_padding():
+    for given, cut in ((ENDS, [6, 6]), (ENDS / 9, [1.0, 1.0])):
+        (said,) = paddings_said((FRAMES, given), ["x", "lens"], [0], None)
+        assert said.cut(given, 9, slice(0, 6)).tolist() == cut
+    square = torch.randn(9, 9, 4), TRIANGLE
+    assert not paddings_said(square, ["x", "m"], [0], None)
+
+
+def with_image(ids, image):
+    table = nn.Embedding.from_pretrained(torch.eye(40))
+    x = table(ids).where((ids != 1)[..., None], image.mean())
+    return x.cumsum(1)
+
+
+def test_words_that_an_image_replaces_are_no_padding():
+    ids = IDS.clone()
+    ids[:, 1:3] = 1
+    image = torch.ones(2, 3, 4, 4)
+    assert past(with_image, ids, image).holds is None
+    assert "any other word with the id 1" in past(with_image, ids, image).says
+
+
+def test_a_model_that_refuses_what_a_check_changes_is_not_judged():
+    def first_words(ids):
+        if not ids.equal(IDS):
+            raise ValueError("not these")
+        return with_image(ids, torch.ones(1))
+
+    finding = causality(first_words, IDS)
+    assert finding.holds is None
+    assert "does not run with what is changed here" in finding.says
+
+
+def test_vectors_may_have_positions_in_them_and_blocks_may_read_the_input():
+    layer = nn.TransformerDecoderLayer(10, 2, 20, 0.0, batch_first=True)
+    model = nn.TransformerDecoder(layer, 2)
+    given = FRAMES[:, :4], FRAMES
+    assert order_sensitivity(model, *given).level == "unusual"
+    assert identity(model, *given).holds
 
 
 @pytest.mark.parametrize("given", [torch.tensor([1, 2]), torch.randn(7)])

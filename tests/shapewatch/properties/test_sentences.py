@@ -13,16 +13,16 @@ from torch import nn
 from gallery import bug
 from shapewatch import properties
 from tests.helpers import blocks, heads, places, rounding
-from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
+from tests.helpers.caching import Cached, Keeps
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import ODD, RIGHT, WRONG
 from tests.helpers.rotating import (
     OfValues,
-    Turning,
     as_it_is,
     back,
     halves,
     neighbours,
+    turning,
 )
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
@@ -92,35 +92,30 @@ OWN = {
 }
 OF_IDS = {
     "could be told more": Kinds,
-    "rotates": Turning,
-    "rotates keys": partial(Turning, as_it_is, halves),
-    "rotates back": partial(Turning, halves, back),
-    "rotates others": partial(Turning, halves, neighbours),
-    "rotates values": partial(Turning, kind=OfValues),
+    "rotates": turning(),
+    "rotates keys": turning(as_it_is, halves),
+    "rotates back": turning(halves, back),
+    "rotates others": turning(halves, neighbours),
+    "rotates values": turning(kind=OfValues),
     "reads no double": rounding.SingleOnly,
     "learns in part": part_frozen,
-    "is linear": blocks.of_blocks(blocks.Plain),
-    "starts from before": blocks.of_blocks(blocks.Stale),
+    "is linear": blocks.PLAIN,
+    "starts from before": blocks.STALE,
     "shares places": places.Halved,
     "forgets places": places.Forgotten,
     "has no places": places.Nameless,
     "has a cache": Cached,
-    "goes on from 0": FromZero,
-    "reads on openly": OpenAfterwards,
+    "goes on from 0": partial(Cached, wrong="positions"),
+    "reads on openly": partial(Cached, wrong="openness"),
     "keeps a cache": Keeps,
-    "looks far": partial(heads.biased, heads.looking_far),
-    "views a bias": partial(heads.biased, heads.viewed),
+    "looks far": heads.biased(heads.looking_far),
+    "views a bias": heads.biased(heads.viewed),
     "is too sure": Tied,
-}
-OF_IDS |= {
-    name: partial(GPT, attention=attention)
-    for name, attention in {
-        "mixes heads": Talking,
-        "mixes heads late": MixedAfter,
-        "sums heads": heads.Summed,
-        "drowns scores": rounding.Drowned,
-        "has one matrix": heads.OneMatrix,
-    }.items()
+    "mixes heads": partial(GPT, attention=Talking),
+    "mixes heads late": partial(GPT, attention=MixedAfter),
+    "sums heads": partial(GPT, attention=heads.Summed),
+    "drowns scores": partial(GPT, attention=rounding.Drowned),
+    "has one matrix": partial(GPT, attention=heads.OneMatrix),
 }
 OWN |= {
     f"loss: {name}": partial(with_loss, *one[:2])

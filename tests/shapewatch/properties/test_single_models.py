@@ -12,16 +12,20 @@ from torch.testing import assert_close
 from gallery import bug
 from shapewatch import properties
 from shapewatch.properties import finite, logits, repeatable
-from tests.helpers.places import TwoSides
+from tests.helpers.blocks import LOW_RANK
+from tests.helpers.places import forgets
+from tests.helpers.rounding import FilledLarge
 from tests.helpers.strangers import (
     GPT,
     IDS,
     PADDED,
     Attention,
+    Block,
+    Encoder,
+    MemoryFirst,
     Small,
     Unscaled,
 )
-from tests.helpers.writers import StartsWithOne
 from tformer_lite import running_example
 
 draw = torch.Generator().manual_seed(0)
@@ -84,6 +88,44 @@ def unread(inside=False):
     return model
 
 
+class Asks(GPT):
+    """Adds what a memory (B, S, C) says, where it is given one."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks[0].told = nn.Linear(16, 50)
+
+    def forward(self, ids, memory=None):
+        x = super().forward(ids)
+        told = self.blocks[0].told
+        return x if memory is None else x + told(memory).mean(1, True)
+
+
+class Pooled(nn.Module):
+    """Reads the first position after two blocks, which go backwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(2))
+        for block in self.blocks:
+            block.last = nn.Linear(16, 16)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x.flip(1)).flip(1)
+            x = torch.cat([x[:, :1], x[:, 1:] + block.last(x[:, 1:])], 1)
+        return self.head(x[:, 0])
+
+
+def low_rank(*zeros):
+    """A model with a pair of small matrices, of which some are 0."""
+    model = LOW_RANK()
+    for name in zeros:
+        nn.init.zeros_(model.blocks[0].get_parameter(name))
+    return model
+
+
 class HeadNorm(nn.Module):
     """RMSNorm with gains for each head, or one that forgets the root of D."""
 
@@ -120,10 +162,8 @@ class KeepsMask(GPT):
     def forward(self, ids):
         if self.mask is None or self.mask.shape != ids.shape:
             self.mask = ids == 1
-        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
-        for block in self.blocks:
-            x = block(x, self.mask)
-        return self.head(self.norm(x))
+        places = torch.arange(ids.shape[1])
+        return self.read(self.tokens(ids) + self.places(places), self.mask)
 
 
 class SeesBlanks(GPT):
@@ -145,49 +185,25 @@ class Viewed(GPT):
         return x @ self.tokens.weight.view(16, 50)
 
 
-class Masked(nn.Module):
-    """Keys that are padding, and later ones, get the smallest number."""
+class Silenced(GPT):
+    """Its rows at padding, which no other row hears, are 0."""
 
     def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.embed = nn.Embedding(12, 8)
-        self.parts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
-
-    def forward(self, ids):
-        x = self.embed(ids)
-        q, k, v = (part(x) for part in self.parts[:3])
-        later = torch.ones(ids.shape[1], ids.shape[1]).triu(1) > 0
-        hidden = later | (ids == 1)[:, None]
-        scores = q @ k.mT / 8**0.5
-        scores = scores + hidden.to(x) * torch.finfo(x.dtype).min
-        return self.parts[3](scores.softmax(-1) @ v)
-
-
-class Silenced(Masked):
-    """Its rows at padding are 0."""
+        super().__init__(pads=True, attention=FilledLarge)
 
     def forward(self, ids):
         return super().forward(ids) * (ids != 1)[..., None]
 
 
-class Translator(Masked):
-    def forward(self, src, tgt):
-        q, k, v = (
-            part(self.embed(x)) for part, x in zip(self.parts, (tgt, src, src))
-        )
-        scores = (q @ k.mT).masked_fill((src == 1)[:, None], -1e9)
-        return self.embed(tgt) + self.parts[3](scores.softmax(-1) @ v)
-
-
 DEFAULTS = "", [IDS], {}
 OUT = called, "NormOut", centred, nn.Sequential, nn.Linear(12, 12)
 MAY_HEAR_ALL = {"causal": False, "positions": 7}
-NO_TARGET = partial(TwoSides, target=False), "The target has no positions"
-NO_SOURCE = partial(TwoSides, source=False), "When source positions 0 and 1"
+NO_TARGET = partial(forgets, "embed_target"), "The target has no positions"
+NO_SOURCE = partial(forgets, "embed"), "When source positions 0 and 1"
 HIDDEN = "position 3 has no effect, nor does any other word with the id 1"
 ON_THE_RIGHT = "when padding stands on the right of the input"
 PADS = {"pad": 1}
+PAIR = "a.weight", "a.bias", "b.weight"
 NORMED = partial(NormedHeads, 1)
 # By check: of which level a model is, what is said, and what it is asked of.
 CASES = {
@@ -221,7 +237,12 @@ CASES = {
     ],
     "live_parameters": [
         ("unusual", unread, "They change no output"),
-        ("broken", partial(unread, True)),
+        ("broken", partial(unread, True), "such as blocks.0.spare"),
+        ("holds", lambda: nn.Sequential(Asks()), "where another input is"),
+        ("holds", partial(low_rank, "b.weight"), ", 2 of"),
+        ("broken", partial(low_rank, *PAIR), "0.a.weight. They never will"),
+        ("holds", Encoder, "All layers of encoder.layers"),
+        ("unusual", Pooled, "Only some positions", [WIDE]),
     ],
     "weight_rows": [("broken", partial(GPT, attention=Doubled))],
     "finite": [
@@ -242,12 +263,12 @@ CASES = {
     ],
     "provenance": [("broken", Viewed, "(50, 16) is viewed as (16, 50)")],
     "source_coverage": [
-        ("unusual", Translator, f"source {HIDDEN}", [RIGHT, WORDS]),
-        ("holds", Translator, "", [RIGHT, WORDS], PADS),
+        ("unusual", MemoryFirst, f"source {HIDDEN}", [RIGHT, WORDS]),
+        ("holds", MemoryFirst, "", [RIGHT, WORDS], PADS),
     ],
     "order_sensitivity": [  # each side has places of its own
-        ("holds", TwoSides, "", [SOURCE[:, :5], IDS]),
-        ("unusual", *NO_TARGET, [SOURCE[:, :5], IDS]),
+        ("holds", partial(MemoryFirst, False), "", [SOURCE[:, :5], IDS]),
+        ("broken", *NO_TARGET, [SOURCE[:, :5], IDS]),
         ("broken", *NO_SOURCE, [SOURCE[:, :5], IDS]),
     ],
 }
@@ -274,6 +295,19 @@ def test_the_positions_that_have_no_numbers_are_shown():
     model, pair = bug("no_key_left").model(), running_example()[:2]
     seen = finite(model, *pair).seen
     assert seen.equal(torch.tensor([[0.0], [1.0]]).expand(2, 8))
+
+
+class StartsWithOne(nn.Module):
+    """The first word of what the caller holds becomes another one."""
+
+    def __init__(self, side):
+        super().__init__()
+        self.tokens, self.side = nn.Embedding(10, 4), side
+
+    def forward(self, words, answer=None):
+        (words, answer)[self.side][:, 0] = 1
+        made = self.tokens(words)
+        return made if answer is None else made + self.tokens(answer)
 
 
 @pytest.mark.parametrize(

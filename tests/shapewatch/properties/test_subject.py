@@ -52,8 +52,16 @@ def test_padding_and_unknown_words_are_the_models_or_what_is_said(
 class Both(nn.Module):
     """Reads two sequences, and says so."""
 
-    def forward(self, src, tgt, position_ids=None):
+    def forward(self, src, tgt, position_ids=None, labels=None):
         return tgt[..., None] + src.sum()
+
+
+def test_the_source_comes_first_whoever_names_it_first():
+    named = {"labels": IDS[:, :3], "tgt": IDS[:, :3], "src": IDS}
+    subject = Subject(Both(), named=named)
+    assert subject.inputs[0] is IDS
+    assert subject.inputs[1] is named["tgt"]
+    assert subject.places == [0, 1]
 
 
 COUNTED = torch.arange(4)[None]
@@ -183,45 +191,47 @@ def quantised():
         return torch.ao.quantization.quantize_dynamic(GPT())
 
 
+NO_INPUT, NO_NAMED = r"ids \(B, T\), and not: ", "inputs are tensors, such as"
+REFUSED = [
+    (ValueError, r"input \(2, 0\) on cpu holds no numbers", WORDS[:, :0], {}),
+    (ValueError, "on meta holds no numbers", WORDS.to("meta"), {}),
+    (ValueError, "positions=1 is too few: the first", WORDS, {"positions": 1}),
+    (
+        ValueError,
+        "no check 'speed': ",
+        WORDS,
+        {"expect": {"speed": ""}},
+    ),
+    (TypeError, f"{NO_INPUT}str", "words", {}),
+    (TypeError, f"{NO_INPUT}list", [[1, 2]], {}),
+    (TypeError, f"{NO_INPUT}Size", IDS.shape, {}),
+    (TypeError, f"{NO_INPUT}ndarray", IDS.numpy(), {}),
+    (TypeError, NO_NAMED, {"ids": [[1, 2]], "places": WORDS}, {}),
+    (TypeError, NO_NAMED, {"ids": IDS.numpy(), "places": WORDS}, {}),
+    (TypeError, "pad='<pad>' is not an id", WORDS, {"pad": "<pad>"}),
+    (TypeError, "loss='ce' is not a function", WORDS, {"loss": "ce"}),
+    (TypeError, "'mask' is neither", {"ids": WORDS, "mask": WORDS}, {}),
+    (TypeError, "'pads' is neither an option", WORDS, {"pads": 1}),
+]
+
+
+@pytest.mark.parametrize(("error", "says", "given", "known"), REFUSED)
+def test_what_no_report_can_be_made_of_is_refused(error, says, given, known):
+    with pytest.raises(error, match=says):
+        report(GPT(), given, **known)
+
+
 @pytest.mark.parametrize(
-    ("make", "ids", "text"),
+    ("make", "inputs", "says"),
     [
-        (GPT, WORDS[:, :0], r"an input \(2, 0\) on cpu holds no numbers"),
-        (GPT, WORDS.to("meta"), "on meta holds no numbers"),
-        (lambda: GPT().to("meta"), WORDS, "the weight .* is on meta"),
-        (quantised, WORDS, "a quantised Linear rounds"),
+        (lambda: GPT().to("meta"), 1, "the weight .* is on meta"),
+        (quantised, 1, "a quantised Linear rounds"),
+        (GPT, 3, "too many positional arguments: the model's"),
     ],
 )
-def test_what_nothing_can_be_judged_by_is_refused(make, ids, text):
-    with pytest.raises(ValueError, match=text):
-        report(make(), ids)
-
-
-@pytest.mark.parametrize("given", ["words", [[1, 2]], IDS.shape, IDS.numpy()])
-def test_what_is_no_tensor_is_no_input(given):
-    says = f"ids \\(B, T\\), and not: {type(given).__name__}"
-    with pytest.raises(TypeError, match=says):
-        report(GPT(), given)
-
-
-@pytest.mark.parametrize("given", [[[1, 2]], IDS.numpy()])
-def test_what_is_no_tensor_is_no_named_input(given):
-    with pytest.raises(TypeError, match="inputs are tensors, such as ids"):
-        report(lambda ids, n: ids.mul(n), ids=given, n=torch.ones(1))
-
-
-@pytest.mark.parametrize(
-    ("inputs", "known", "says"),
-    [
-        ((WORDS,), {"pad": "<pad>"}, "pad='<pad>' is not an id"),
-        ((WORDS,), {"loss": "ce"}, "loss='ce' is not a function"),
-        ((WORDS,) * 3, {}, "too many positional arguments: the model's"),
-        (({"ids": WORDS, "mask": WORDS},), {}, "'mask' is neither an option"),
-    ],
-)
-def test_what_no_model_is_called_with_is_refused(inputs, known, says):
-    with pytest.raises(TypeError, match=says):
-        report(GPT(), *inputs, **known)
+def test_a_model_that_cannot_run_like_this_is_refused(make, inputs, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        report(make(), *[WORDS] * inputs)
 
 
 def test_what_the_cast_to_double_breaks_is_not_judged():

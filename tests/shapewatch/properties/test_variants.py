@@ -16,25 +16,14 @@ from tests.helpers import (
     rounding,
     strangers,
 )
-from tests.helpers.blocks import of_blocks
+from tests.helpers.heads import biased
+from tests.helpers.rotating import as_it_is, halves, turning
 from tests.helpers.strangers import GPT, IDS
-
-halves, as_it_is = rotating.halves, rotating.as_it_is
 
 
 def attending(kind, **options):
     """A GPT with such attention."""
     return partial(GPT, attention=partial(kind, **options))
-
-
-def turning(*turn, **options):
-    """A model that rotates queries and keys in such a way."""
-    return partial(rotating.Turning, *turn, **options)
-
-
-def biased(bias, fused=False, causal=True):
-    """A model that adds something to its scores."""
-    return partial(heads.biased, bias, fused, causal)
 
 
 def frozen(*names):
@@ -59,14 +48,15 @@ def skips_a_word():
     return model
 
 
-class Added(rotating.Attention):
+class Added(rotating.Turned):
     """Positions are added to queries and keys, and not to values."""
 
     def __init__(self, *turn):
         super().__init__(*turn)
         self.rows = nn.Parameter(torch.randn(7, 8))
 
-    def places(self, q, k, v):
+    def split(self, x):
+        q, k, v = super().split(x)
         return q + self.rows, k + self.rows, v
 
 
@@ -79,21 +69,20 @@ RIGHT = {
     ],
     "provenance": [attending(heads.OneOfTwo)],
     "activations": [
-        *map(of_blocks, (blocks.LowRank, blocks.Square)),
-        of_blocks(blocks.HalfActive),
-        *(rotating.Turning, rounding.Bridge),
+        *(blocks.LOW_RANK, blocks.SQUARE, blocks.HALF_ACTIVE),
+        *(blocks.SWIGLU, rounding.Bridge),
     ],
-    "identity": [of_blocks(blocks.Nested)],
+    "identity": [blocks.NESTED],
     "relative_positions": [
         *(turning(x, x) for x in TURNS),
         turning(rotating.growing, partial(rotating.growing, by=1 / 1.1)),
         turning(as_it_is, as_it_is, kind=Added),
-        *(biased(x, y) for x in BIASES for y in (True, False)),
+        *(biased(x, fused=y) for x in BIASES for y in (True, False)),
         biased(heads.alibi, causal=False),
     ],
     "order_sensitivity": [
-        *(places.Placed, rotating.Turning),
-        *(biased(x, y) for x in BIASES for y in (True, False)),
+        *(places.Placed, turning()),
+        *(biased(x, fused=y) for x in BIASES for y in (True, False)),
         biased(heads.alibi, causal=False),
     ],
     "precision": [
@@ -107,32 +96,31 @@ RIGHT = {
 WRONG = {
     "live_parameters": {
         "unusual": [
-            *(of_blocks(blocks.OneNorm), skips_a_word, even),
+            *(blocks.of_blocks(blocks.OneNorm), skips_a_word, even),
             partial(frozen, "blocks.1.up.weight", "blocks.1.up.bias"),
         ],
     },
     "activations": {
         "broken": [
-            *map(of_blocks, (blocks.Nothing, blocks.ByHand)),
-            of_blocks(blocks.Branches),
+            *(blocks.NOTHING, blocks.BY_HAND, blocks.BRANCHES),
         ],
-        "unusual": [of_blocks(blocks.Gated)],
+        "unusual": [blocks.BILINEAR],
     },
     "identity": {
-        "broken": [*map(of_blocks, (blocks.Twice, blocks.Unadded))],
+        "broken": [blocks.TWICE, blocks.UNADDED],
     },
     "relative_positions": {
         "broken": [
             *(turning(halves, as_it_is, fused=x) for x in (True, False)),
             turning(halves, rotating.partly),
         ],
-        "unusual": [biased(heads.looking_far, True)],
+        "unusual": [biased(heads.looking_far, fused=True)],
     },
     "order_sensitivity": {
         "broken": [places.Nowhere],
         "unusual": [
             turning(as_it_is, as_it_is),
-            *(biased(heads.by_query, x) for x in (True, False)),
+            *(biased(heads.by_query, fused=x) for x in (True, False)),
         ],
     },
     "precision": {

@@ -14,7 +14,7 @@ from shapewatch.tracing import shape_html, shape_text
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
 from tests.helpers.sums import named_size
-from tformer_lite import join_heads, split_heads, trace
+from tformer_lite import trace
 
 LETTERS = ["B", "S", "T", "H", "D"]
 FRESH = [
@@ -181,35 +181,6 @@ def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
     assert shape_text(axes) == "(B*(T-1), H~)"
 
 
-# --- reshapes that scramble elements -------------------------------------
-
-
-def scrambles_of(model, **dims):
-    """What is flagged in a function of a batch of vectors."""
-
-    def build(B, T, H, D):
-        return (lambda x: model(x, B, T, H, D)), (torch.randn(B, T, H * D),)
-
-    sizes = {"B": 2, "T": 8, "H": 8, "D": 8, "C": "H*D"} | dims
-    return trace(build=build, dims=sizes).check_axes()
-
-
-def split(x, B, T, H, D):
-    return x.view(B, H, T, D)
-
-
-def merged(x, B, T, H, D):
-    heads = x.view(B, T, H, D).transpose(1, 2)
-    return heads.reshape(B, T, H * D)
-
-
-SPLIT = ("(B, T, C)", "(B, H, T, D)")
-FLAGGED = {
-    split: ("x.view(B, H, T, D)", *SPLIT),
-    merged: ("heads.reshape(B, T, H * D)", *SPLIT[::-1]),
-}
-
-
 @pytest.mark.parametrize(
     ("rows", "mark"),
     [
@@ -222,34 +193,3 @@ FLAGGED = {
 def test_a_size_that_is_drawn_is_not_proved(rows, mark):
     seen = trace(lambda x: x.new_ones(rows(), 3), torch.ones(2, 8), axes="B T")
     assert re.search(rf"\(B, T\) -> \(\d+{mark}, 3\)", str(seen))
-
-
-@pytest.mark.parametrize("model", FLAGGED)
-def test_a_split_or_merge_without_transpose_is_flagged(model):
-    (scramble,) = scrambles_of(model)
-    call, before, after = FLAGGED[model]
-    assert scramble[1:] == (call, before, after)
-    assert f"{call} takes {before} for {after}. The sizes" in str(scramble)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        lambda x, B, T, H, D: join_heads(split_heads(x, H)),
-        lambda x, B, T, H, D: x.view(B, T, H, D).transpose(1, 2),
-        lambda x, B, T, H, D: x.view(B, T * H, D),
-        lambda x, B, T, H, D: torch.cat((x, x, x), -1).view(B, T, 3, H, D),
-        lambda x, B, T, H, D: x.view(B, T, H * D // 2, 2),
-        lambda x, B, T, H, D: x[None].expand(2, B, T, H * D).flatten(2),
-        lambda x, B, T, H, D: x.permute(2, 0, 1).reshape(H, D, B * T),
-        lambda x, B, T, H, D: x[:, 1:].reshape(B * (T - 1), -1),
-    ],
-)
-def test_what_splits_and_merges_neighbours_is_not(model):
-    assert scrambles_of(model) == []
-
-
-def test_what_is_not_proved_is_not_judged():
-    dims = {"B": 2, "T": 8, "H": 3, "D": 4, "C": "H*D"}
-    seen = trace(lambda x: x.view(2, 3, 8, 4), torch.ones(2, 8, 12), dims=dims)
-    assert seen.check_axes() == []

@@ -92,7 +92,7 @@ def test_each_of_several_outputs_has_its_own():
 
 
 PUBLIC = {
-    "Trace": "at attention axes calls check_axes compare first_nan flops "
+    "Trace": "at attention axes calls first_nan flops "
     "inputs model notes parameters result sizes source steps tree",
     "Step": "call code function line makes name place reads turn visit",
     "Table": "at notes rows",
