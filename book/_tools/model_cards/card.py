@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from model_cards.configs import Plan
-from model_cards.costs import NUMBERS, Formula, costs, product
+from model_cards.costs import NUMBERS, Formula, costs, product, product_steps
 from model_cards.layers import traced
 from model_cards.parts import part_kinds
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
@@ -135,7 +135,7 @@ def short(n: int) -> str:
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    """Give all of it for JSON."""
+    """Give all of it for JSON; `steps` are the products of matrices."""
     tree = folded_tree(card)
     modules = content_html(tree._root, 0, tree.depth, {})  # without calls
     return {
@@ -146,6 +146,7 @@ def card_data(card: Card) -> dict[str, Any]:
         "sizes": card.sizes,
         "parts": card.parts,
         "rows": rows(card),
+        "steps": product_steps(card.record),
         "tree": f'<div class="trace-tree">{modules}</div>',
     } | {
         name: [

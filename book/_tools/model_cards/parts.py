@@ -142,12 +142,8 @@ def norm_place(record: Trace) -> str:
     """
     layers = (steps for path, steps in layer_steps(record).items() if path)
     steps = next((x for x in layers if any(map(is_attention, x))), [])
-    sums = [
-        x
-        for x in record.steps
-        if x.name in ADDITIONS
-        and [y.shape for y in x.reads[:1]] == [y.shape for y in x.reads[1:]]
-    ]
+    adds = (x for x in record.steps if x.name in ADDITIONS)
+    sums = [x for x in adds if len({y.shape for y in x.reads}) < len(x.reads)]
     made = {mark.number for step in steps for mark in step.makes}
     summed = {mark.number for step in sums for mark in step.makes}
     addends = {mark.number for step in sums for mark in step.reads}
