@@ -175,7 +175,8 @@ def draw_masks(parts: Kinds) -> Iterator[str]:
 def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
     """Draw the widths of a feed-forward layer, or of an expert, as bars; two
     of them are multiplied where it is gated."""
-    name = "expert_F" if {"experts", "expert_F"} <= run.keys() else "F"
+    kind = parts.get("expert layers")
+    name = "expert_F" if kind and "expert_F" in run else "F"
     gated = parts.get("feed-forward") == "gated"
     if not {"C", name} <= run.keys():
         return
@@ -186,7 +187,7 @@ def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
         yield fill([(middle - wide / 2, y, wide, 10)], letter[-1], 0.8)
         yield label(FEED, y + 9, f"{run[letter]:,}", letter)
         y += 14
-    if kind := parts.get("expert layers"):
+    if kind:
         chosen, many = run["top_k"], run["experts"]
         more = ", 1 for all" * ("every" in kind)
         yield label(FEED, LOW + 74, f"{chosen} of {many} experts{more}")
