@@ -162,9 +162,9 @@ def norm_visits(record: Trace, paths: set[str]) -> Iterator[Visit]:
     """Give the runs of norms with some paths; those of queries are none."""
     model = root_module(record.model)
     modules = dict(model.named_modules(remove_duplicate=False))
+    own = {x for x in paths & modules.keys() if not QUERY_NORM.search(x)}
     for visit in record._calls.run.visits:
-        is_one = visit.path in paths and is_norm(modules[visit.path])
-        if is_one and visit.makes and not QUERY_NORM.search(visit.path):
+        if visit.path in own and visit.makes and is_norm(modules[visit.path]):
             yield visit
 
 
