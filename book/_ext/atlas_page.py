@@ -1,7 +1,6 @@
-"""The atlas: ```{atlas} table``` lists its models, ```{atlas} cards``` has a
-section for each, and {atlas}`models` says how many there are. `make atlas` has
-measured them; nothing here needs PyTorch.
-"""
+"""The atlas: ```{atlas} picture``` draws two models, ```{atlas} table``` lists
+all, ```{atlas} cards``` has a section for each, and {atlas}`models` says how
+many there are. `make atlas` has measured them; nothing here needs PyTorch."""
 
 import json
 import re
@@ -21,9 +20,13 @@ sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from packages import BOOK, ROOT
 
 sys.path.append(str(ROOT))
+from model_cards.drawing import picture
 from model_cards.page import card_html
 
+Data = dict[str, Any]
+Uri = Callable[[str], str]
 OURS, OUR_NAME = "translator", "The translator of chapter 12"
+OPENING = OURS, "gpt_oss_120b"  # what the page opens with
 OUR_PAGE = "chapters/12_the_whole_model"
 TITLE_LINE = re.compile(
     r"^#+ (?P<head>.+)|"
@@ -39,7 +42,7 @@ COLUMNS = {
     "feed-forward": lambda data: feed_of(data["parts"]),
     "cache a word, bytes": lambda data: costs_of(data, "cache a word"),
 }
-# What colours a tree and has its sizes; the page's script puts colours back.
+# What has a tree's colours and sizes; the page's script puts colours back.
 TREE_MARKS = re.compile(r"<sub>\d+</sub>|</?(var|b|span)\b[^>]*>")
 MODEL = """\
 <p>{made}{news} Source: {source}. Built as <code>{kind}</code>.</p>
@@ -51,19 +54,17 @@ MODEL = """\
 
 
 @cache
-def models() -> dict[str, dict[str, Any]]:
+def models() -> dict[str, Data]:
     """Read what was measured, by year, the book's own model first."""
     cards = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
     cards[OURS] = {"name": OUR_NAME} | cards[OURS]
-    years = {name: data.get("year", 0) for name, data in cards.items()}
-    return {name: cards[name] for name in sorted(cards, key=years.get)}
+    return dict(sorted(cards.items(), key=lambda x: x[1].get("year", 0)))
 
 
 @cache
 def explanations() -> dict[str, dict[str, str]]:
     """Read what explains each kind of a part."""
-    file = BOOK / "_tools" / "atlas_links.toml"
-    return tomllib.loads(file.read_text("utf8"))
+    return tomllib.loads((BOOK / "_tools/atlas_links.toml").read_text("utf8"))
 
 
 @cache
@@ -84,22 +85,18 @@ def targets(part: str, text: str) -> Iterator[str]:
             yield target
 
 
-def target_html(target: str, uri: Callable[[str], str]) -> str:
+def target_html(target: str, uri: Uri) -> str:
     """Write a link to a section, or a sentence."""
     page, is_link, place = target.partition("#")
     if not is_link:
         return escape(target)
-    title = headings(page)[place].rstrip("?")
-    number = int(page.removeprefix("chapters/")[:2])
-    return (
-        f'see <a href="{uri(page)}#{place}">chapter {number}, '
-        f"<cite>{escape(title)}</cite></a>"
-    )
+    title = escape(headings(page)[place].rstrip("?"))
+    words = f"chapter {int(page.split('/')[1][:2])}, <cite>{title}</cite>"
+    return f'see <a href="{uri(page)}#{place}">{words}</a>'
 
 
-def costs_of(data: dict[str, Any], name: str) -> str:
-    """Give the number in a row of a card, or in several: what the cache keeps
-    of a word written, and of one read."""
+def costs_of(data: Data, name: str) -> str:
+    """Give what a row of a card costs, or two, of words written and read."""
     costs = [
         text.split(" ")[0] + head.removeprefix(name)
         for head, text in data["rows"]
@@ -108,18 +105,17 @@ def costs_of(data: dict[str, Any], name: str) -> str:
     return ", ".join(costs) or "none"
 
 
-def keys_of(data: dict[str, Any]) -> str:
+def keys_of(data: Data) -> str:
     """Say how many heads of keys and values there are."""
     if "vector" in data["parts"]["heads"]:
         return "one short vector"
-    sizes = data["run"]
-    return f"{sizes.get('kv_heads', sizes['H']):,}"
+    return f"{data['run'].get('kv_heads', data['run']['H']):,}"
 
 
 def feed_of(parts: dict[str, str]) -> str:
     """Say what kind of feed-forward layers there are."""
     many = parts.get("expert layers", "").partition(" for ")[0]
-    return f"{parts['feed-forward']}{f', {many} experts' * bool(many)}"
+    return parts.get("feed-forward", "none") + f", {many} experts" * bool(many)
 
 
 def place_of(name: str) -> str:
@@ -133,8 +129,9 @@ class Atlas(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        if self.arguments == ["table"]:
-            return [nodes.raw("", models_table(), format="html")]
+        written = {"table": models_table, "picture": opening}
+        if write := written.get(self.arguments[0]):
+            return [nodes.raw("", write(), format="html")]
         builder, here = self.env.app.builder, self.env.docname
         return [
             section(name, data, lambda to: builder.get_relative_uri(here, to))
@@ -142,16 +139,28 @@ class Atlas(SphinxDirective):
         ]
 
 
+def opening() -> str:
+    """Draw our model and one of those that differ most from it."""
+    drawn = "".join(
+        f"<figure>{picture(data['run'], data['parts'])}<figcaption>"
+        f'<a href="#{place_of(name)}">{escape(data["name"])}</a>: '
+        f"{costs_of(data, 'parameters')} parameters</figcaption></figure>"
+        for name, data in models().items()
+        if name in OPENING
+    )
+    return f'<div class="atlas-opening">{drawn}</div>'
+
+
 def models_table() -> str:
     """Write a row for each model, whose name leads to its card."""
     head = "".join(f'<th scope="col">{x}</th>' for x in ("model", *COLUMNS))
     rows = []
     for name, data in models().items():
-        link = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
         cells = "".join(
             f'<td data-name="{column}">{escape(read(data))}</td>'
             for column, read in COLUMNS.items()
         )
+        link = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
         rows.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
     return (
         f'<table class="atlas"><thead><tr>{head}</tr></thead>'
@@ -159,31 +168,24 @@ def models_table() -> str:
     )
 
 
-def section(
-    name: str, data: dict[str, Any], uri: Callable[[str], str]
-) -> nodes.section:
+def section(name: str, data: Data, uri: Uri) -> nodes.section:
     """Make the section of a model: where it is from, and its card."""
-    place, title = place_of(name), data["name"]
-    node = nodes.section(ids=[place], names=[place])
-    node += nodes.title("", title)
+    node = nodes.section(ids=[place_of(name)], names=[place_of(name)])
+    node += nodes.title("", data["name"])
     node += nodes.raw("", model_html(name, data, uri), format="html")
     return node
 
 
-def model_html(
-    name: str, data: dict[str, Any], uri: Callable[[str], str]
-) -> str:
+def model_html(name: str, data: Data, uri: Uri) -> str:
     """Write what a section says of its model."""
     parts, our_parts = data["parts"], models()[OURS]["parts"]
+    both = dict.fromkeys(our_parts, "none") | parts
     links = {
-        part: ". ".join(
-            target_html(target, uri)
-            for target in targets(part, parts.get(part, "none"))
-        )
-        for part in {**our_parts, **parts}
+        part: ". ".join(target_html(x, uri) for x in targets(part, text))
+        for part, text in both.items()
     }
-    tree = TREE_MARKS.sub("", data["tree"])
-    shown = data | {"rows": with_published(data), "tree": tree}
+    shown = data | {"rows": with_published(data)}
+    shown["tree"] = TREE_MARKS.sub("", data["tree"])
     return MODEL.format(
         kind=data["class"],
         news=escape(data.get("news", "")),
@@ -194,36 +196,33 @@ def model_html(
     )
 
 
-def origin(data: dict[str, Any], uri: Callable[[str], str]) -> dict[str, str]:
+def origin(data: Data, uri: Uri) -> dict[str, str]:
     """Say who made a model and when, and where it is published."""
     if "maker" not in data:
-        place, words = f"{uri(OUR_PAGE)}", "chapter 12"
-        return {"made": "", "source": f'<a href="{place}">{words}</a>'}
+        link = f'<a href="{uri(OUR_PAGE)}">chapter 12</a>'
+        return {"made": "", "source": link}
     link = f'<a href="{escape(data["url"])}">{escape(data["source"])}</a>'
     return {"made": f"{data['maker']}, {data['year']}. ", "source": link}
 
 
-def with_published(data: dict[str, Any]) -> list[list[str]]:
+def with_published(data: Data) -> list[list[str]]:
     """Put what is published below what was measured."""
     rows = [[*row] for row in data["rows"]]
     if not data.get("published"):
         return rows
     active, counted = data.get("published active"), data.get("counted")
-    said = [
-        data["published"],
-        f", {active} of them at work for a word" * bool(active),
-        f" ({counted})" * bool(counted),
-    ]
+    said = data["published"]
+    said += f", {active} of them at work for a word" * bool(active)
+    said += f" ({counted})" * bool(counted)
     last = max(i for i, (name, _) in enumerate(rows) if "parameters" in name)
-    return [*rows[: last + 1], ["published", "".join(said)], *rows[last + 1 :]]
+    return [*rows[: last + 1], ["published", said], *rows[last + 1 :]]
 
 
 class AtlasRole(SphinxRole):
     """How many there are of something in the atlas."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        counts = {"models": len(models()) - 1}
-        return [nodes.Text(str(counts[self.text]))], []
+        return [nodes.Text(str(len(models()) - 1))], []
 
 
 def add_style(app: Sphinx, _page, _template, context: dict, _doctree) -> None:

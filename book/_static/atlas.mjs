@@ -51,8 +51,8 @@ function show(unknown = []) {
   top.append(head);
   table.append(top, body);
   page.both.append(table);
-  const many = rows.filter(({ differs }) => differs).length;
-  page.said.textContent = `${lost}${many} of ${rows.length} rows differ (≠).`;
+  const [many, shared] = ["differs", "both"].map((key) => rows.filter((row) => row[key]).length);
+  page.said.textContent = `${lost}${many} rows differ (≠), of ${shared} that both have.`;
 }
 
 /** Show a row of both; one that differs is marked. */

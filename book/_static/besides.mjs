@@ -13,7 +13,7 @@ export function asked(hash, known) {
 }
 
 /** Put the rows of two cards, [name, text], beside each other: what the second
- * alone has comes after the row that it follows there. */
+ * alone has comes after the row that it follows there. What one lacks is no difference. */
 export function besides(first, second) {
   const names = first.map(([name]) => name);
   second.forEach(([name], i) => {
@@ -22,7 +22,8 @@ export function besides(first, second) {
   });
   const texts = [first, second].map((rows) => new Map(rows));
   return names.map((name) => {
-    const [left, right] = texts.map((rows) => rows.get(name));
-    return { name, differs: left !== right };
+    const pair = texts.map((rows) => rows.get(name) ?? "none");
+    const both = !pair.includes("none");
+    return { name, both, differs: both && pair[0] !== pair[1] };
   });
 }

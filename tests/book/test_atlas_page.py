@@ -101,10 +101,10 @@ def test_rows_of_two_cards_stand_beside_each_other():
     right = [["H", "3"], ["groups", "2"], ["D", "8"]]
     ask = "([left, right]) => besides(left, right)"
     assert answer(MODULES, ask, [left, right]) == [
-        {"name": "H", "differs": False},
-        {"name": "groups", "differs": True},
-        {"name": "D", "differs": True},
-        {"name": "window", "differs": True},
+        {"name": "H", "both": True, "differs": False},
+        {"name": "groups", "both": False, "differs": False},
+        {"name": "D", "both": True, "differs": True},
+        {"name": "window", "both": False, "differs": False},
     ]
 
 
@@ -123,7 +123,7 @@ def test_a_reader_chooses_two_and_goes_back_and_forward(visit):
     page.go_forward()
     expect(page.locator(BOTH)).to_have_text(["GPT-2 (small)", "T5 base"])
     differ = page.locator("#atlas tr.other")
-    expect(said).to_contain_text(f"{differ.count()} of ")
+    expect(said).to_contain_text(f"{differ.count()} rows differ")
     page.get_by_label("with").select_option("gpt-oss-120b")
     experts = page.locator("#atlas tbody th", has_text="expert")
     expect(experts).to_have_count(2)  # a size, and a part

@@ -9,7 +9,7 @@ from math import prod
 import pytest
 import torch
 
-from shapewatch import flops
+from shapewatch import flops, trace
 from shapewatch.tracing.axes.sizes import run_sizes
 from tests.helpers.project import ROOT
 
@@ -19,6 +19,7 @@ from card import main  # noqa: E402
 from model_cards.card import Card, card_data, card_text, measure  # noqa: E402
 from model_cards.configs import Plan, read_plan  # noqa: E402
 from model_cards.costs import Formula, Line, cache_shapes  # noqa: E402
+from model_cards.layers import traced  # noqa: E402
 
 MODELS = tomllib.loads((ROOT / "book/_tools/atlas.toml").read_text("utf8"))
 ATLAS = json.loads((ROOT / "book/_static/atlas.json").read_text("utf8"))
@@ -56,7 +57,7 @@ TRIED = {
 
 def plan(kind: str) -> Plan:
     """A small model that is tried."""
-    return Plan(getattr(transformers, kind), TRIED[kind])
+    return Plan(getattr(transformers, kind), TRIED.get(kind, {}))
 
 
 @cache
@@ -66,7 +67,7 @@ def card_of(kind: str) -> Card:
 
 
 FOR_FULL = {"DeepseekV3ForCausalLM", "Gemma3ForCausalLM", "MixtralForCausalLM"}
-FOR_FULL |= {"Qwen3ForCausalLM"}
+FOR_FULL |= {"Qwen3ForCausalLM", "NemotronHForCausalLM"}
 
 
 def marked(*case: str):
@@ -91,6 +92,15 @@ def test_formulas_hold_at_sizes_at_which_nothing_was_counted(kind):
     assert card.cache.value(sizes) == sum(prod(shape) for _, shape in kept)
 
 
+@pytest.mark.slow
+def test_one_layer_of_a_kind_stands_for_all():
+    small = plan("SmolLM3ForCausalLM")
+    with torch.no_grad():
+        short, *_ = traced(small.build, small.dims)
+        whole = trace(build=small.build, dims=small.dims)
+    assert short.axes == whole.axes
+
+
 PARTS = [
     ("LlamaForCausalLM", "heads", "3 heads share keys and values"),
     ("LlamaForCausalLM", "norm", "RMSNorm"),
@@ -101,6 +111,10 @@ PARTS = [
     ("DeepseekV3ForCausalLM", "expert layers", "2 of 8 for each word, a"),
     ("DeepseekV3ForCausalLM", "heads", "keys and values of all heads fr"),
     ("T5ForConditionalGeneration", "positions", "a bias by distance"),
+    ("T5ForConditionalGeneration", "scores", "not divided"),
+    ("SmolLM3ForCausalLM", "layers without positions", "9 of 36"),
+    ("GptOssForCausalLM", "scores", "divided, with a learned one more"),
+    ("NemotronHForCausalLM", "recurrent layers", "1 of 4"),
 ]
 
 

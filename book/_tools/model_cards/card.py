@@ -9,11 +9,12 @@ from typing import Any
 import torch
 
 from model_cards.configs import Plan
-from model_cards.costs import Formula, costs, product, product_steps
+from model_cards.costs import NUMBERS, Formula, costs, product, product_steps
+from model_cards.layers import traced
 from model_cards.parts import part_kinds
 from shapewatch.tracing.axes.sizes import LETTERS, Sizes
-from shapewatch.tracing.tracer import Trace, trace
-from shapewatch.tracing.tree.tree import content_html
+from shapewatch.tracing.traced import Trace
+from shapewatch.tracing.tree.tree import Tree, content_html
 
 NUMBER_BYTES = 2  # of a number, in half precision
 LONG_TEXT = 1000  # words, where the work for one depends on their number
@@ -22,9 +23,7 @@ LONG_TEXT = 1000  # words, where the work for one depends on their number
 @dataclass(frozen=True)
 class Card:
     """What was measured of a model: the run that was traced, its parts, and
-    formulas, proved at other sizes, for its parameters, for the numbers that
-    it keeps while it writes (`cache`), and for the work of a run (`flops`).
-    """
+    formulas, proved at other sizes; `cache` is of what it keeps."""
 
     name: str
     layers: int
@@ -49,19 +48,13 @@ class Card:
     @property
     def active(self) -> Formula:
         """The parameters at work for a word: of experts, the chosen ones."""
-        return Formula(
-            [
-                line._replace(
-                    axes=tuple(
-                        "top_k" if axis == "experts" else axis
-                        for axis in line.axes
-                    )
-                )
-                if "experts" in line.path.split(".")
-                else line
-                for line in self.parameters.lines
-            ]
-        )
+        lines = []
+        for line in self.parameters.lines:
+            if "experts" in line.path.split("."):
+                names = ("top_k" if x == "experts" else x for x in line.axes)
+                line = line._replace(axes=tuple(names))
+            lines.append(line)
+        return Formula(lines)
 
     @property
     def word(self) -> str:
@@ -77,11 +70,11 @@ def measure(plan: Plan) -> Card:
     """Build a model without weights, run it at several sizes, and say what
     it has; what keeps it from being built and run is raised as it comes."""
     with torch.no_grad():
-        record = trace(build=plan.build, dims=plan.dims)
-        formulas = costs(record, plan.build)
+        record, *shapes = traced(plan.build, plan.dims)
+    formulas = costs(record, *shapes)
     config = plan.config
     layers = getattr(config, "num_hidden_layers", 0) or config.n_layers
-    parts = part_kinds(record, config)
+    parts = part_kinds(record, formulas[0], config)
     return Card(plan.kind.__name__, layers, record, parts, *formulas)
 
 
@@ -111,21 +104,27 @@ def work_row(card: Card) -> tuple[str, str]:
 
 
 def cache_rows(card: Card) -> list[tuple[str, str]]:
-    """Say what the cache keeps of a word that is written, and of one that
-    is read, where both are."""
+    """Say what the cache keeps of each word, and what of any text."""
     said, lines = [], card.cache.lines
-    letters = [product(line.axes)[0] for line in lines]
-    both = {"T", "S"} <= {*chain(*letters)}
-    for word, what in ("T", " written"), ("S", " read"):
-        kept = Formula([x for x, some in zip(lines, letters) if word in some])
+    used = [{"T", "S"} & {*LETTERS.findall(" ".join(x.axes))} for x in lines]
+    both = {"T", "S"} <= {*chain(*used)}
+    for word, what in ("T", " written"), ("S", " read"), ("", " of any text"):
+        kept = Formula([x for x, some in zip(lines, used) if {*word} == some])
         if kept.lines:
-            kept = kept.over("B", word)
-            size = kept.value(card.run) * NUMBER_BYTES
-            outside = re.sub(r"\([^()]*\)", "", kept.text)
-            text = f"({kept.text})" if " + " in outside else kept.text
-            text = f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
-            said.append((f"cache a word{what * both}", text))
+            name = f" a word{what * both}" if word else what
+            each = kept.over("B", *word)
+            if word in LETTERS.findall(each.text):  # not so much for each
+                name, each = f" of {LONG_TEXT:,} words", kept.over("B")
+            said.append((f"cache{name}", kept_text(card, each)))
     return said
+
+
+def kept_text(card: Card, kept: Formula) -> str:
+    """Write how many bytes are kept, and the formula."""
+    size = kept.value(card.run | {"T": LONG_TEXT}) * NUMBER_BYTES
+    outside = re.sub(r"\([^()]*\)", "", kept.text)
+    text = f"({kept.text})" if " + " in outside else kept.text
+    return f"{size:,} bytes = {NUMBER_BYTES} bytes × {text}"
 
 
 def short(n: int) -> str:
@@ -137,7 +136,7 @@ def short(n: int) -> str:
 
 def card_data(card: Card) -> dict[str, Any]:
     """Give all of it for JSON; `steps` are the products of matrices."""
-    tree = card.record.tree()
+    tree = folded_tree(card)
     modules = content_html(tree._root, 0, tree.depth, {})  # without calls
     return {
         "class": card.name,
@@ -147,8 +146,8 @@ def card_data(card: Card) -> dict[str, Any]:
         "sizes": card.sizes,
         "parts": card.parts,
         "rows": rows(card),
-        "tree": f'<div class="trace-tree">{modules}</div>',
         "steps": product_steps(card.record),
+        "tree": f'<div class="trace-tree">{modules}</div>',
     } | {
         name: [
             [path, " ".join(axes), times]
@@ -158,12 +157,26 @@ def card_data(card: Card) -> dict[str, Any]:
     }
 
 
+def folded_tree(card: Card) -> Tree:
+    """Give the tree of modules, in which all layers that are alike are one."""
+    tree = card.record.tree()
+    nodes = [tree._root]
+    for node in nodes:
+        groups = dict[tuple, list]()
+        for part in node.parts:
+            path = NUMBERS.sub(".*", f".{part.path}")
+            groups.setdefault((path, part.look), []).append(part)
+        vars(node)["groups"] = [*groups.values()]
+        nodes += [group[0] for group in groups.values()]
+    return tree
+
+
 def card_text(card: Card) -> str:
     """Write the card, and the tree of its modules."""
     head = f"{card.name}: {card.parts['stacks']}, {card.layers} layers"
     lines = rows(card)
     room = max(len(name) for name, _ in lines) + 2
-    tree = card.record.tree()
+    tree = folded_tree(card)
     tree.more = "", ""  # it is not at hand, where this is printed
     texts = [f"{name:{room}}{text}" for name, text in lines]
     return "\n".join([head, "", *texts, "", str(tree)])

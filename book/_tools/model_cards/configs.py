@@ -13,33 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model_cards import SIZES
 from shapewatch.tracing.axes.sizes import Dims
 
-INSTALL = (
-    "a configuration is read with transformers, which is not installed: "
-    "pip install transformers"
-)
-# What the sizes of a configuration are called here, and there: of several
-# keys the first, and those that have the same size. What has no letter is
-# called by what it is.
-KEYS = {
-    "H": "num_attention_heads encoder_attention_heads decoder_attention_heads",
-    "kv_heads": "num_key_value_heads",
-    "D": "head_dim",
-    "C": "hidden_size word_embed_proj_dim",
-    "F": "intermediate_size d_ff n_inner encoder_ffn_dim decoder_ffn_dim",
-    "expert_F": "moe_intermediate_size",
-    "V": "vocab_size",
-    "experts": "num_experts num_local_experts n_routed_experts",
-    "top_k": "num_experts_per_tok",
-    "q_rank": "q_lora_rank",
-    "kv_rank": "kv_lora_rank",
-    "plain_D": "qk_nope_head_dim",
-    "rope_D": "qk_rope_head_dim",
-    "value_D": "v_head_dim",
-    "S": "max_source_positions",  # of what is heard, which is always so long
-    "image": "image_size",
-}
 # What is no size, or would ask for weights or code.
 LEFT_OUT = "quantization_config", "auto_map", "architectures", "model_type"
 Model = tuple[Callable, tuple[Tensor | None, ...]]
@@ -52,7 +28,9 @@ def load_transformers() -> Any:
     try:
         import transformers
     except ModuleNotFoundError as error:
-        raise ImportError(INSTALL) from error
+        raise ImportError(
+            "transformers is not installed: pip install transformers"
+        ) from error
     transformers.logging.set_verbosity_error()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return transformers
@@ -60,8 +38,7 @@ def load_transformers() -> Any:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model of transformers is built: its class, and what its
-    configuration is given."""
+    """A model of transformers, and what its configuration is given."""
 
     kind: Any
     data: Config
@@ -92,9 +69,11 @@ class Plan:
         if "side" in sizes:
             sizes["image"] = sizes["side"] * self.config.patch_size
         resized = {x: sizes[n] for n, keys in self.keys.items() for x in keys}
-        if self.data.get("pad_token_id"):
+        if getattr(self.config, "pad_token_id", 0):
             resized["pad_token_id"] = 0
-        config = self.kind.config_class(**self.data | resized)
+        alias = self.config.attribute_map
+        data = {alias.get(key, key): x for key, x in self.data.items()}
+        config = self.kind.config_class(**data | resized)
         config.use_cache = True
         config._attn_implementation = "eager"  # others hide the scores
         config._experts_implementation = "batched_mm"  # for all sizes
@@ -107,15 +86,19 @@ def size_keys(config: Any) -> Keys:
     """Find which keys of a configuration each size has."""
     values, alias = config.to_dict(), config.attribute_map
     keys: Keys = {}
-    for name, words in KEYS.items():
-        there = dict.fromkeys(alias.get(word, word) for word in words.split())
+    for name, size in SIZES.items():
+        words = size.get("keys", "").split()
+        there = dict.fromkeys(alias.get(word, word) for word in words)
         counts = [key for key in there if type(values.get(key)) is int]
         if counts:
-            size = values[counts[0]]
-            keys[name] = [key for key in counts if values[key] == size]
+            first = values[counts[0]]
+            keys[name] = [key for key in counts if values[key] == first]
     sizes = {name: values[first] for name, (first, *_) in keys.items()}
-    for name, same in ("kv_heads", "H"), ("D", "rope_D"):
-        if name in keys and sizes[name] == sizes.get(same):
+    if "plain_D" not in keys:  # then it is a share of a head
+        keys.pop("rope_D", None)
+    for name, same in ("kv_heads", "H"), ("D", "rope_D"), ("F", "expert_F"):
+        both = {name, same} <= keys.keys() and sizes[name] == sizes[same]
+        if both and (name != "F" or keys[name] == keys[same]):
             keys[same] += keys.pop(name)
     return keys
 
@@ -129,11 +112,12 @@ def model_dims(config: Any, keys: Keys) -> Dims:
         dims |= {"D": C // H, "C": "H*D"}
     if "kv_heads" in dims:  # how many queries share a key
         dims |= {"group": H // int(dims["kv_heads"]), "H": "kv_heads*group"}
-    if "top_k" in dims and "n_group" not in values:
+    if {"top_k", "experts"} <= {*dims} and "n_group" not in values:
         idle = int(dims["experts"]) - int(dims["top_k"])
         dims |= {"idle": idle, "experts": "top_k+idle"}
-    if {"plain_D", "rope_D"} <= {*dims}:  # a head's part without places
-        dims |= {"qk_D": "plain_D+rope_D", "kv_D": "plain_D+value_D"}
+    for name, parts in ("qk_D", "rope_D"), ("kv_D", "value_D"):
+        if {"plain_D", parts} <= {*dims}:  # a head's part without places
+            dims[name] = f"plain_D+{parts}"
     if "image" in dims:  # a square of patches, and one more for all
         side = int(dims.pop("image")) // config.patch_size
         return {"side": side, "S": "side*side+1"} | dims
@@ -143,8 +127,7 @@ def model_dims(config: Any, keys: Keys) -> Dims:
 def inputs_of(
     model: Any, B: int, T: int = 0, S: int = 0, image: int = 0, **sizes: int
 ) -> tuple[Tensor | None, ...]:
-    """Make what a model reads: ids, of a source and a target where it has
-    both; a picture; or what is heard."""
+    """Make what a model reads: one or two texts, a picture, or a sound."""
     config = model.config
     if image:
         picture = torch.zeros(B, config.num_channels, image, image)

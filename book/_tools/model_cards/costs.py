@@ -5,10 +5,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from shapewatch.tracing.axes.names import ShapeNamer
@@ -72,29 +72,25 @@ class Formula:
             letters, number = product(axes)
             terms = sums.setdefault(unit, Counter())
             terms["*".join(letters)] += number * times // unit
-        return " + ".join(
-            layers_text(times, [term_text(n, x) for x, n in terms.items()])
-            for times, terms in sorted(sums.items(), reverse=True)
-        )
+        texts = []
+        for times, terms in sorted(sums.items(), reverse=True):
+            pairs = terms.items()
+            text = " + ".join(term_text([x], n) for x, n in pairs)
+            text = f"({text})" if len(terms) > 1 < times else text
+            texts.append(f"{times} × {text}" if times > 1 else text)
+        return " + ".join(texts)
 
 
-def layers_text(times: int, terms: list[str]) -> str:
-    """Write what equal layers have: 32 × (4C*C + 3C*F)."""
-    text = " + ".join(terms)
-    if times == 1:
-        return text
-    return f"{times} × ({text})" if len(terms) > 1 else f"{times} × {text}"
+def term_text(letters: Iterable[str], number: int) -> str:
+    """Write a product: 2C*F."""
+    text = "*".join(letters)
+    return f"{number}{text}" if number > 1 or not text else text
 
 
 def total(lines: Iterable[tuple[str, tuple[str, ...]]]) -> Formula:
     """Add up lines, those of equal layers as one."""
     counts = Counter((NUMBERS.sub(".*", path), x) for path, x in lines)
     return Formula([Line(*line, times) for line, times in counts.items()])
-
-
-def term_text(number: int, letters: str) -> str:
-    """Write a product: 2C*F."""
-    return f"{number}{letters}" if number > 1 or not letters else letters
 
 
 def product(axes: Iterable[str]) -> tuple[list[str], int]:
@@ -107,12 +103,8 @@ def product(axes: Iterable[str]) -> tuple[list[str], int]:
             letters += filter(None, (factors[2] or "").split("*"))
         else:
             letters.append(axis if axis.startswith("(") else f"({axis})")
-    return sorted(letters, key=place), number
-
-
-def place(letter: str) -> tuple[int, str]:
-    """Say where a letter stands in a product."""
-    return [*LETTER_ORDER, letter].index(letter), letter
+    places = {letter: i for i, letter in enumerate(LETTER_ORDER)}
+    return sorted(letters, key=lambda x: (places.get(x, 99), x)), number
 
 
 def axis_size(text: str, sizes: Sizes) -> int:
@@ -126,11 +118,19 @@ def axis_size(text: str, sizes: Sizes) -> int:
 
 def formula(record: Trace, runs: Sequence[PathShapes]) -> Formula:
     """Name the axes of tensors that were found in a model at the sizes of
-    each run of a trace, in the light of those runs that have them."""
+    each run of a trace, in the light of those runs that have them, or one
+    like them: layers that are alike may not all have run."""
     sizes = [run.sizes for run in record._calls.runs]
     namer = ShapeNamer(sizes, record._calls.given)
-    tables = [dict(run) for run in runs]
-    named = {x: namer.shape(*(t.get(x) for t in tables)) for x in tables[0]}
+    first, *others = map(dict, runs)
+    proved = {}
+    for path in chain(*others):
+        if path in first:
+            proved.setdefault((NUMBERS.sub(".*", path), first[path]), path)
+    named = {}
+    for x, shape in first.items():
+        twin = proved.get((NUMBERS.sub(".*", x), shape), x)
+        named[x] = namer.shape(shape, *(run.get(twin) for run in others))
     return total(
         (path, tuple(axis.name for axis in shape))
         for path, shape in named.items()
@@ -154,8 +154,9 @@ def cache_shapes(result: Any) -> PathShapes:
         (f"{name}.{i}.{what}", tuple(tensor.shape))
         for name, part in parts or [("cache", cache)]
         for i, layer in enumerate(getattr(part, "layers", ()))
-        for what in ("keys", "values")
-        if isinstance(tensor := getattr(layer, what, None), Tensor)
+        for what, kept in vars(layer).items()
+        for tensor in (kept.values() if isinstance(kept, dict) else [kept])
+        if isinstance(tensor, Tensor) and tensor.dim() > 1
     ]
 
 
@@ -178,37 +179,26 @@ def work(step: Step, row: Row) -> list[tuple[str, ...]]:
 
 
 def product_steps(record: Trace) -> list[dict[str, Any]]:
-    """List the products of matrices of a run, those of equal layers once:
-    the module, the line, the shape that is made, and the operations."""
+    """List the products of matrices of a run, those of equal layers once."""
     counts: Counter[tuple[str, ...]] = Counter()
     for step, row in zip(record.steps, record.calls().rows):
         for axes in work(step, row):
             path = NUMBERS.sub(".*", step.visit.path)
             shape = " ".join(axis.name for axis in row.outputs[0])
-            letters, number = product(axes)
-            flops = term_text(number, "*".join(letters))
+            flops = term_text(*product(axes))
             counts[path, row.call, shape, flops] += 1
+    names = "path", "call", "shapes", "flops"
     return [
-        {
-            "path": path,
-            "call": call,
-            "shapes": [shape.split()],
-            "flops": flops,
-            "times": str(times),
-        }
-        for (path, call, shape, flops), times in counts.items()
+        dict(zip(names, (path, call, [shape.split()], flops)), times=str(n))
+        for (path, call, shape, flops), n in counts.items()
     ]
 
 
-def costs(record: Trace, build: Any) -> tuple[Formula, Formula, Formula]:
+def costs(
+    record: Trace, learned: list[PathShapes], kept: list[PathShapes]
+) -> tuple[Formula, Formula, Formula]:
     """Give formulas for the parameters of a model, for the numbers that it
     keeps while it writes, and for its floating-point operations."""
-    learned, kept = list[PathShapes](), list[PathShapes]()
-    with torch.no_grad():
-        for run in record._calls.runs:
-            model, inputs = build(**run.sizes)
-            learned.append(parameter_shapes(model))
-            kept.append(cache_shapes(model(*inputs)))
     calls = zip(record.steps, record.calls().rows)
     done = ((s.visit.path, axes) for s, row in calls for axes in work(s, row))
     return formula(record, learned), formula(record, kept), total(done)

@@ -3,14 +3,15 @@ position sees, and its feed-forward part. Nothing here needs PyTorch."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from html import escape
 from itertools import product
 
 BREADTH, HEIGHT, MARGIN = 320, 200, 8
 START, ROOM = 22, 290  # of the rows of heads
 LOW, FEED, BAR = 93, 146, 68  # the lower half; its right part; a bar
 CELL, SIDE = 6.5, 8  # of a mask
-WINDOW = re.compile(r"([\d,]+) positions in (\w+)(?: of (\d+))?")
+WINDOW = re.compile(
+    r"([\d,]+) positions in (\w+)(?: of (\d+))? layers(, in blocks)?"
+)
 # On a light page and on a dark one, as in the book's figures.
 HUES = {
     "H": ("#8c672f", "#f78823"),
@@ -18,7 +19,6 @@ HUES = {
     "C": ("#884bcf", "#b77efd"),
     "F": ("#57606a", "#a9b4c0"),
     "ink": ("#1f2328", "#e6edf3"),
-    "paper": ("#ffffff", "#14181e"),
 }
 Numbers = Mapping[str, int]
 Kinds = Mapping[str, str]
@@ -34,87 +34,62 @@ def picture(run: Numbers, parts: Kinds) -> str:
         f'width="340" height="212.5" viewBox="0 0 {BREADTH} {HEIGHT}" '
         f'style="max-width:100%;{paint("ink")}" '
         'font-family="system-ui, sans-serif" font-size="11" '
-        f'aria-label="{escape(spoken(run, parts))}"><title>One layer</title>'
+        f'aria-label="{spoken(run, parts)}"><title>One layer</title>'
     )
-    shapes = [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
-    return "\n".join([start, *shapes, "</svg>\n"])
+    return "\n".join([start, *shapes(run, parts), "</svg>\n"])
+
+
+def shapes(run: Numbers, parts: Kinds) -> list[str]:
+    """Draw all three parts of a layer."""
+    return [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
 
 
 def spoken(run: Numbers, parts: Kinds) -> str:
-    """Say what the picture shows, in a sentence."""
-    sights = ", ".join(" in ".join(words) for _, words in views(parts))
-    clauses, name = [f"{stack_text(parts)} {sights}"], hidden_name(run)
-    if "H" in run:
-        clauses[:0] = head_text(run), key_text(run)
-    if {"C", name} <= run.keys():
-        sizes = f"from C {run['C']:,} to {name} {run[name]:,} and back"
-        clauses.append(f"{feed_text(parts)} {sizes}")
-        if "expert layers" in parts:
-            clauses.append(expert_text(run, parts))
-    return f"One layer: {'; '.join(clauses)}."
-
-
-def head_text(run: Numbers) -> str:
-    return f"{run['H']} query head{'s' * (run['H'] > 1)}"
+    """Say what stands in the picture, but for single letters."""
+    texts = (re.sub("<[^>]*>", "", shape) for shape in shapes(run, parts))
+    return f"One layer: {'; '.join(x for x in texts if len(x) > 1)}."
 
 
 def key_text(run: Numbers) -> str:
     """Say how many keys and values the heads have."""
     if "kv_rank" in run:
-        return "one short vector: keys and values of all heads"
+        sizes = [f"{run[n]}" for n in ("kv_rank", "rope_D") if n in run]
+        return f"keys and values of all from {' + '.join(sizes)} numbers"
     of = run["H"]
     many = run.get("kv_heads", of)
     if many == 1:
         return f"1 head of keys and values, for all {of}"
     each = f"each for {of // many}" if many < of else "one each"
-    return (
-        f"{many} heads of keys and values, {'shared' if of % many else each}"
-    )
-
-
-def stack_text(parts: Kinds) -> str:
-    name = parts.get("stacks", "decoder")
-    return "each position sees" if " and " in name else f"{name}: each sees"
-
-
-def feed_text(parts: Kinds) -> str:
-    return "feed-forward" + ", gated" * (parts.get("feed-forward") == "gated")
-
-
-def expert_text(run: Numbers, parts: Kinds) -> str:
-    """Say how many experts work for a word."""
-    more = ", 1 for all" * ("every" in parts["expert layers"])
-    return f"{run['top_k']} of {run['experts']} experts{more}"
-
-
-def hidden_name(run: Numbers) -> str:
-    """Name the hidden size of a feed-forward layer, or of an expert."""
-    return "expert_F" if {"experts", "expert_F"} <= run.keys() else "F"
+    each = "shared" if of % many else each
+    return f"{many} heads of keys and values, {each}"
 
 
 def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
     """List what positions see, in each stack or each kind of layer: whether
     position i sees j, and how to say it."""
     stacks, sights = parts.get("stacks", "decoder").split(" and "), []
+    state = parts.get("recurrent layers", "").partition(" of ")[0]
     for stack in stacks:
         causal = stack == "decoder"
         every, some = ("all so far", "last") if causal else ("all", "nearest")
+        words = [every, stack][: len(stacks)]
         if band := WINDOW.match(parts.get("window", "")):
-            width, layers, of = band.groups()
-            words = [f"{some} {width}", f"{layers} layers"]
-            sights.append((sight(causal, 2), words))
-            if of and len(stacks) == 1:
-                words = [every, f"{int(of) - int(layers)} layers"]
-                sights.append((sight(causal, SIDE), words))
-        else:
-            words = [every, stack][: len(stacks)]
+            width, layers, of, block = band.groups()
+            near = [f"{'block' if block else some} {width}"]
+            rule = sight(causal, 2, 3 * bool(block))
+            sights.append((rule, [*near, f"{layers} layers"]))
+            words = of and [every, f"{int(of) - int(layers)} layers"]
+        if words:
             sights.append((sight(causal, SIDE), words))
+        if state:
+            sights.append((sight(causal, 0), ["a state", f"{state} layers"]))
     return sights
 
 
-def sight(causal: bool, width: int) -> Sees:
-    """Give a rule of who sees whom: as far as a number of cells, before a
-    position alone, or on both sides."""
+def sight(causal: bool, width: int, block: int = 0) -> Sees:
+    """Give a rule of who sees whom: as far as some cells, or in its block."""
+    if block:
+        return lambda i, j: j <= i and i // block == j // block
     return lambda i, j: 0 <= i - j <= width if causal else abs(i - j) < width
 
 
@@ -134,63 +109,49 @@ def label(
 
 
 def fill(boxes: Iterable[Box], hue: str, opacity: float = 1) -> str:
-    """Draw boxes: those of one height as one line of that width."""
-    rows: dict[float, str] = {}
-    for x, y, wide, high in boxes:
-        line = f"M{x:.4g} {y + high / 2:.5g}h{wide:.3g}"
-        rows[high] = rows.get(high, "") + line
-    more = f'style="{paint(hue, "stroke")}" stroke-opacity="{opacity:g}"'
-    return "".join(
-        f'<path d="{d}" {more} stroke-width="{high:.4g}"/>'
-        for high, d in rows.items()
-    )
+    """Draw boxes."""
+    shapes = (f"M{x:.4g} {y:.5g}h{wide:.3g}v{high:.3g}h-{wide:.3g}"
+              for x, y, wide, high in boxes)  # fmt: skip
+    more = f'style="{paint(hue)}" fill-opacity="{opacity:g}"'
+    return f'<path d="{"".join(shapes)}" {more}/>'
 
 
 def draw_heads(run: Numbers) -> Iterator[str]:
     """Draw the heads of queries in a row, and below them keys and values, each
-    as wide as the heads that share it; or the vector that all are made of."""
+    as wide as the heads that share it."""
     if "H" not in run:
         return
-    heads, short = run["H"], "kv_rank" in run
-    many = 1 if short else run.get("kv_heads", heads)
-    yield label(MARGIN, 12, head_text(run), "H")
+    heads = run["H"]
+    many = 1 if "kv_rank" in run else run.get("kv_heads", heads)
+    yield label(MARGIN, 12, f"{heads} query head{'s' * (heads > 1)}", "H")
     if "D" in run:
         words = f"{run['D']} channels each"
         yield label(BREADTH - MARGIN, 12, words, "D", "end")
     groups = heads if heads % many else many
     yield fill(head_boxes(18, 14, groups, heads // groups), "H", 0.85)
-    yield label(MARGIN, 29, "q")
-    if short:
-        middle = START + ROOM / 2
-        wedge = f"M{START} 34h{ROOM}L{middle + 34} 42h-68z"
-        yield f'<path d="{wedge}" style="{paint("H")}" fill-opacity="0.2"/>'
-        yield fill([(middle - 34, 42, 68, 18)], "H", 0.4)
-        sizes = [f"{run[n]}" for n in ("kv_rank", "rope_D") if n in run]
-        yield label(middle, 55, " + ".join(sizes), side="middle")
-    for letter, y in ("k", 37), ("v", 49):
+    for letter, y in ("q", 20), ("k", 37), ("v", 49):
         yield label(MARGIN, y + 9, letter)
-        if not short:
-            yield fill(head_boxes(y, 10, many), "H", 0.5)
+    boxes = head_boxes(37, 10, many) + head_boxes(49, 10, many)
+    yield fill(boxes, "H", 0.5)
     yield label(MARGIN, 73, key_text(run))
 
 
 def head_boxes(y: float, high: float, groups: int, each: int = 1) -> list[Box]:
-    """Place heads beside each other, with room between groups; in two lines
-    where they would be thin."""
-    lines = 2 if groups * each > 64 and each > 1 else 1
-    pitch, columns, high = ROOM / groups, -(-each // lines), high / lines
-    cell = (pitch - min(4, pitch / 4)) / columns
+    """Place heads beside each other, with room between groups."""
+    pitch = ROOM / groups
+    cell = (pitch - min(4, pitch / 4)) / each
     wide = cell - min(1, cell / 4) * (each > 1)
     return [
-        (START + group * pitch + i % columns * cell, y + i // columns * high,
-         wide, high - lines + 1)
+        (START + group * pitch + i * cell, y, wide, high)
         for group, i in product(range(groups), range(each))
-    ]  # fmt: skip
+    ]
 
 
 def draw_masks(parts: Kinds) -> Iterator[str]:
     """Draw what positions see; what they do not see is hatched."""
-    yield label(MARGIN, LOW, stack_text(parts))
+    name = parts.get("stacks", "decoder")
+    each = "each position sees" if " and " in name else f"{name}: each sees"
+    yield label(MARGIN, LOW, each)
     for n, (sees, words) in enumerate(views(parts)):
         left, top, end = MARGIN + 74 * n, LOW + 7, CELL * SIDE
         cells = [
@@ -199,60 +160,34 @@ def draw_masks(parts: Kinds) -> Iterator[str]:
             if not sees(i, j)
         ]
         yield fill(cells, "F", 0.15)
-        hatch = (f"M{x:g} {y + CELL:g}l{CELL} {-CELL}" for x, y, *_ in cells)
-        yield stroke("".join(hatch), "F", 0.8)
-        lines = (
-            f"M{left} {top + CELL * i:g}h{end:g}"
-            f"M{left + CELL * i:g} {top}v{end:g}"
-            for i in range(SIDE + 1)
+        d = "".join(
+            f"M{x:g} {y + CELL:g}l{CELL} {-CELL}" for x, y, *_ in cells
         )
-        yield stroke("".join(lines), "F", 0.5)
+        for i in range(SIDE + 1):
+            d += f"M{left} {top + CELL * i:g}h{end:g}"
+            d += f"M{left + CELL * i:g} {top}v{end:g}"
+        more = f'style="{paint("F", "stroke")}" stroke-width="0.6"'
+        yield f'<path d="{d}" fill="none" {more}/>'
         for k, text in enumerate(words):
             yield label(left, top + end + 13 * (k + 1), text)
 
 
-def stroke(d: str, hue: str, wide: float) -> str:
-    more = f'style="{paint(hue, "stroke")}" stroke-width="{wide:g}"'
-    return f'<path d="{d}" fill="none" {more}/>'
-
-
 def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
     """Draw the widths of a feed-forward layer, or of an expert, as bars; two
-    of them are multiplied where it is gated. Below stand the experts."""
-    name, gated = hidden_name(run), "gated" in feed_text(parts)
+    of them are multiplied where it is gated."""
+    kind = parts.get("expert layers")
+    name = "expert_F" if kind and "expert_F" in run else "F"
+    gated = parts.get("feed-forward") == "gated"
     if not {"C", name} <= run.keys():
         return
-    yield label(FEED, LOW, feed_text(parts))
+    yield label(FEED, LOW, "feed-forward" + ", gated" * gated)
     y, middle = LOW + 7, BREADTH - MARGIN - BAR / 2
     for letter in "C", *[name] * (1 + gated), "C":
         wide = BAR * run[letter] / max(run["C"], run[name])
         yield fill([(middle - wide / 2, y, wide, 10)], letter[-1], 0.8)
         yield label(FEED, y + 9, f"{run[letter]:,}", letter)
         y += 14
-    if gated:
-        disc = f'<circle cx="{middle}" cy="{LOW + 33}" r="6" '
-        disc += f'style="{paint("paper")}"/>'
-        cross = f"M{middle - 3} {LOW + 30}l6 6m-6 0l6 -6"
-        yield disc + stroke(cross, "ink", 1.5)
-    if "expert layers" in parts:
-        yield label(FEED, LOW + 74, expert_text(run, parts))
-        yield from draw_experts(run, "every" in parts["expert layers"])
-
-
-def draw_experts(run: Numbers, shared: bool) -> Iterator[str]:
-    """Draw all experts, dark those that work for a word; and apart from them,
-    one that works for each."""
-    many, top, chosen = run["experts"], LOW + 79, run["top_k"]
-    columns = min(many, 32)
-    lines = -(-many // columns)
-    pitch = min(14, 154 / columns, (HEIGHT - 4 - top) / lines)
-    boxes = [
-        (FEED + i % columns * pitch, top + i // columns * pitch,
-         0.75 * pitch, 0.75 * pitch)
-        for i in sorted(range(many), key=lambda i: 37 * (i + 7) % many)
-    ]  # fmt: skip
-    if shared:
-        left, high = FEED + columns * pitch + 5, (lines - 0.25) * pitch
-        boxes.insert(0, (left, top, 6, high))
-    chosen += shared
-    yield fill(boxes[:chosen], "ink") + fill(boxes[chosen:], "F", 0.35)
+    if kind:
+        chosen, many = run["top_k"], run["experts"]
+        more = ", 1 for all" * ("every" in kind)
+        yield label(FEED, LOW + 74, f"{chosen} of {many} experts{more}")

@@ -4,61 +4,14 @@ needs PyTorch, so that a book of cards is built without it."""
 import re
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
+from string import Template
 from typing import Any
 
+from model_cards import HERE, SIZES
 from model_cards.drawing import picture
 
-ROOT = Path(__file__).parents[3]
-SHEETS = (
-    ROOT / "shapewatch/tracing/style/trace.css",
-    ROOT / "book/_static/card.css",
-)
-# What is counted by each size that a formula has.
-SIZE_WORDS = {
-    "layers": "",
-    "B": "sentences",
-    "S": "positions that are read",
-    "T": "positions that are written",
-    "side": "patches in a row of the picture",
-    "H": "heads",
-    "kv_heads": "heads of keys and of values",
-    "group": "heads that share a key",
-    "D": "channels of a head",
-    "C": "channels of a word",
-    "F": "hidden channels, feed-forward",
-    "V": "words in the vocabulary",
-    "max_len": "positions in the table",
-    "experts": "experts in a layer",
-    "top_k": "experts at work for a word",
-    "idle": "experts that rest",
-    "expert_F": "hidden channels of an expert",
-    "q_rank": "channels that all queries are made of",
-    "kv_rank": "channels of the short vector",
-    "plain_D": "channels of a head without places",
-    "rope_D": "channels of a head that are turned",
-    "qk_D": "channels of a query, and of a key",
-    "value_D": "channels of a value",
-    "kv_D": "channels of a value, and of a key without places, together",
-}
+SHEETS = "shapewatch/tracing/style/trace.css", "book/_static/card.css"
 MARKED_NAME = re.compile(r"([^\W\d]\w*)")
-PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{name}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ max-width: 52rem; margin: 1rem auto; padding: 0 1rem; font-family:
-system-ui, sans-serif; line-height: 1.5; background: light-dark(#fff, #14181e);
-color: light-dark(#1f2328, #e6edf3); }}
-{style}
-</style>
-<body data-theme>
-<h1>{name}</h1>
-{card}
-"""
 
 
 def card_html(
@@ -72,7 +25,7 @@ def card_html(
     `links` has of it, as HTML.
     """
     sizes = {"layers": data["layers"]} | data["sizes"]
-    names = [*SIZE_WORDS, *sizes]
+    names = [*SIZES, *sizes]
     counts = "".join(
         size_html(name, sizes[name]) for name in sorted(sizes, key=names.index)
     )
@@ -93,7 +46,7 @@ def card_html(
 
 def size_html(name: str, n: int) -> str:
     """Write a size: its name, and what it counts."""
-    words = SIZE_WORDS.get(name, "")
+    words = SIZES[name]["words"] if name in SIZES else ""
     words = words.replace("heads of", "head of") if n == 1 else words
     what = f" <span>{words}</span>" if words else ""
     return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
@@ -141,6 +94,9 @@ def letters_html(text: str) -> str:
 
 def page_html(data: Mapping[str, Any]) -> str:
     """Write a page of its own for the card of a model."""
-    style = "\n".join(sheet.read_text("utf8") for sheet in SHEETS)
+    style = "\n".join(
+        (HERE.parents[2] / sheet).read_text("utf8") for sheet in SHEETS
+    )
     name = escape(data["class"])
-    return PAGE.format(name=name, style=style, card=card_html(data))
+    page = Template((HERE / "page.html").read_text("utf8"))
+    return page.substitute(name=name, style=style, card=card_html(data))

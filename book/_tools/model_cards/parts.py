@@ -1,63 +1,61 @@
-"""Which kinds of parts a model has, read off its modules and its trace."""
+"""Which kinds of parts a model has, read off its configuration, its modules
+and its trace."""
 
 import copy
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from model_cards.costs import FACTORS
+from model_cards import NAMES
+from model_cards.costs import Formula, product
+from model_cards.layers import layer_steps
 from shapewatch.properties.structure import is_norm
 from shapewatch.tracing.axes.sizes import Sizes
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.recorder import Step
-from shapewatch.tracing.tracer import Trace
+from shapewatch.tracing.record.visits import Visit
+from shapewatch.tracing.traced import Trace
 
-LAYER_PATH = re.compile(r".*?\.\d+(?=\.|$)")
 PLACE_TABLES = re.compile(r"pos(ition)?s?(_|\b)|wpe")
-QUERY_NORM = re.compile(r"\b[qk]_?(layer)?norm")
+QUERY_NORM = re.compile(r"(?<!indexer\.)\b(q|k|qk)_?(layer)?norm")
 ADDITIONS = "__add__", "add", "__iadd__", "add_"
-# By whether norms of a layer stand before its parts, after them, or after the
-# sum with what goes past them.
-NORM_PLACES = {
-    ("before",): "before each part",
-    ("after",): "after each part",
-    ("after", "before"): "before and after each part",
-    ("sum",): "after each sum",
-}
-TABLE_COUNTS = "", "one table", "two tables", "three tables"
+# By which letter words have there: each sees all, or those before it.
+STACKS = {"encoder": "S", "decoder": "T"}
+NEAR = "sliding_attention", "chunked_attention"
 
 
-def part_kinds(record: Trace, config: Any = None) -> dict[str, str]:
+def part_kinds(
+    record: Trace, parameters: Formula, config: Any = None
+) -> dict[str, str]:
     """Say which kind of each part a model has, in some words; what a model
     does not have is left out."""
     model, sizes = root_module(record.model), record._calls.run.sizes
     paths = [path for path, _ in model.named_modules()]
-    query_norms = any(map(QUERY_NORM.search, paths))
+    normed = any(map(QUERY_NORM.search, paths))
+    attends = any(map(is_attention, record.steps))
     kinds = {
-        "stacks": stacks(sizes),
-        "heads": heads(sizes),
-        "window": window(config),
+        "stacks": " and ".join(x for x in STACKS if STACKS[x] in sizes),
+        "heads": heads(sizes) * attends,
+        **layer_kinds(config),
         "positions": positions(model),
         "norm": norm(model),
         "norm place": norm_place(record),
-        "norm of queries and keys": "before the scores" * query_norms,
-        "feed-forward": feed_forward(record),
-        "expert layers": experts(sizes, paths),
+        "scores": scores(model, config) * attends,
+        "norm of queries and keys": "before the scores" * normed,
+        "feed-forward": feed_forward(parameters),
+        "activation": activation(config),
+        "expert layers": experts(sizes, paths, config),
         "biases": biases(model),
         "embedding and output": tables(sizes, model),
+        "limit of the logits": "by tanh"
+        * bool(getattr(config, "final_logit_softcapping", 0)),
     }
     return {name: text for name, text in kinds.items() if text}
-
-
-def stacks(sizes: Sizes) -> str:
-    """Say which stacks there are: where the words are told apart, each sees
-    those before it in a decoder, and all in an encoder."""
-    if "S" in sizes and "T" in sizes:
-        return "encoder and decoder"
-    return "encoder" if "S" in sizes else "decoder"
 
 
 def heads(sizes: Sizes) -> str:
@@ -71,17 +69,31 @@ def heads(sizes: Sizes) -> str:
     return f"{sizes['group']} heads share keys and values"
 
 
-def window(config: Any) -> str:
-    """Say how far attention looks, where that is not everywhere."""
-    names = "local_attention", "sliding_window"
-    widths = (getattr(config, name, None) for name in names)
-    width = next(filter(None, widths), 0)
-    layers = getattr(config, "layer_types", None) or ["sliding_attention"]
-    near = [layer for layer in layers if layer.startswith("sliding")]
-    if not width or not near:
-        return ""
-    where = f"{len(near)} of {len(layers)}" if near != layers else "all"
-    return f"{width:,} positions in {where} layers"
+def layer_kinds(config: Any) -> dict[str, str]:
+    """Say how many layers are of which kind, as a configuration has them."""
+    kinds = Counter(getattr(config, "layer_types", None) or NEAR[:1])
+    turned = getattr(config, "no_rope_layers", None) or [1]
+    counts = {
+        name: sum(kinds[x] for x in some)
+        for name, some in NAMES["layers"].items()
+    }
+    parts = {x: f"{n} of {kinds.total()}" for x, n in counts.items() if n}
+    near = sum(kinds[x] for x in NEAR)
+    width = value(config, "windows")
+    if near and width:
+        some = f"{near} of {kinds.total()}"
+        where = some if near < kinds.total() else "all"
+        blocks = ", in blocks" * (kinds[NEAR[1]] > 0)
+        parts["window"] = f"{width:,} positions in {where} layers{blocks}"
+    if blind := turned.count(0):
+        parts["layers without positions"] = f"{blind} of {len(turned)}"
+    return parts
+
+
+def value(config: Any, what: str) -> Any:
+    """Give what a configuration says under the first key that it has."""
+    values = (getattr(config, key, None) for key in NAMES["keys"][what])
+    return next(filter(None, values), "")
 
 
 def positions(model: nn.Module) -> str:
@@ -92,11 +104,10 @@ def positions(model: nn.Module) -> str:
         for path, weight in model.named_parameters()
         if PLACE_TABLES.search(path)
     }
+    paths = " ".join(path for path, _ in model.named_modules())
     ways = {
         "turned queries and keys": "Rotary" in kinds,
-        "a bias by distance": any(
-            "relative_att" in path for path, _ in model.named_modules()
-        ),
+        "a bias by distance": "relative_att" in paths,
         "sinusoids": "Sinus" in kinds or False in learned,
         "learned": True in learned,
     }
@@ -108,25 +119,12 @@ def norm(model: nn.Module) -> str:
     all larger by one: a LayerNorm takes the mean away."""
     for module in filter(is_norm, model.modules()):
         layer = copy.deepcopy(module).to_empty(device="cpu").float()
-        for weight in layer.parameters():
-            nn.init.constant_(weight, 1)
-        width = next((x.numel() for x in layer.parameters()), 0)
-        if width > 1:
-            x = torch.linspace(-1, 1, width)[None]
+        widths = [nn.init.ones_(x).numel() for x in layer.parameters()]
+        x = torch.linspace(-1, 1, *widths[:1] or [9])[None]
+        with suppress(TypeError, RuntimeError):  # it reads more than this
             same = torch.allclose(layer(x), layer(x + 1), atol=1e-3)
             return "LayerNorm" if same else "RMSNorm"
     return ""
-
-
-def first_layer(record: Trace) -> list[Step]:
-    """Give the steps of the first layer that attends."""
-    for step in filter(is_attention, record.steps):
-        if layer := LAYER_PATH.match(step.visit.path):
-            path = f"{layer[0]}."
-            return [
-                x for x in record.steps if f"{x.visit.path}.".startswith(path)
-            ]
-    return []
 
 
 def is_attention(step: Step) -> bool:
@@ -135,75 +133,81 @@ def is_attention(step: Step) -> bool:
     return softmax or step.name == "scaled_dot_product_attention"
 
 
-def is_sum(step: Step) -> bool:
-    """Whether a step adds two tensors of one shape."""
-    shapes = {mark.shape for mark in step.reads}
-    return step.name in ADDITIONS and len(step.reads) == 2 and len(shapes) == 1
-
-
 def norm_place(record: Trace) -> str:
-    """Say where the norms of a layer stand.
+    """Say where the norms of the first layer that attends stand.
 
     A norm before a part reads a sum, or what comes into the layer, and what
     it makes goes into none; one after a part is in the sum; one after the sum
     reads one, and its result goes past the next part, too.
     """
-    steps, sums = first_layer(record), list(filter(is_sum, record.steps))
+    layers = (steps for path, steps in layer_steps(record).items() if path)
+    steps = next((x for x in layers if any(map(is_attention, x))), [])
+    adds = (x for x in record.steps if x.name in ADDITIONS)
+    sums = [x for x in adds if len({y.shape for y in x.reads}) < len(x.reads)]
     made = {mark.number for step in steps for mark in step.makes}
     summed = {mark.number for step in sums for mark in step.makes}
     addends = {mark.number for step in sums for mark in step.reads}
     places = set[str]()
-    for source, result in norm_numbers(record, steps):
-        reads_sum = source in summed or source not in made
-        if result in addends:
-            places.add("sum" if reads_sum else "after")
-        else:
-            places.add("before")
-    return NORM_PLACES.get(tuple(sorted(places)), "")
+    for visit in norm_visits(record, {step.visit.path for step in steps}):
+        source, result = visit.given[0].number, visit.makes[0].number
+        after = "sum" if source in summed or source not in made else "after"
+        places.add(after if result in addends else "before")
+    if "sum" in places:
+        return "after each sum" * (len(places) == 1)
+    text = " and ".join(sorted(places, reverse=True))
+    return f"{text} each part" * bool(text)
 
 
-def norm_numbers(
-    record: Trace, steps: list[Step]
-) -> Iterator[tuple[int, int]]:
-    """Give what each norm in some steps reads and makes, by their numbers,
-    without those of queries and keys."""
-    paths = {step.visit.path for step in steps}
+def norm_visits(record: Trace, paths: set[str]) -> Iterator[Visit]:
+    """Give the runs of norms with some paths; those of queries are none."""
     model = root_module(record.model)
-    norms = {
-        path
-        for path, module in model.named_modules(remove_duplicate=False)
-        if path in paths and is_norm(module) and not QUERY_NORM.search(path)
-    }
+    modules = dict(model.named_modules(remove_duplicate=False))
+    own = {x for x in paths & modules.keys() if not QUERY_NORM.search(x)}
     for visit in record._calls.run.visits:
-        if visit.path in norms and visit.makes:
-            yield visit.given[0].number, visit.makes[0].number
+        if visit.path in own and visit.makes and is_norm(modules[visit.path]):
+            yield visit
 
 
-def feed_forward(record: Trace) -> str:
-    """Tell a gated feed-forward layer, in which two products go up for one
-    that goes down, from a plain one."""
-    steps, width = first_layer(record), record._calls.run.sizes.get("C", 0)
-    last = max((i for i, x in enumerate(steps) if is_attention(x)), default=0)
-    up = down = 0
-    for step in steps[last:]:
-        if step.name in FACTORS:
-            ins = step.reads[FACTORS[step.name]].shape[-1]
-            *_, rows, outs = 1, *step.makes[0].shape
-            outs = rows if outs == 1 else outs  # an expert's, for one word
-            up += outs * (ins == width != outs)
-            down += ins * (outs == width and up > 0)
-    return ("gated" if up > 1.5 * down else "plain") if down else ""
+def scores(model: nn.Module, config: Any) -> str:
+    """Say what is done with scores, as far as a model tells."""
+    scales = {getattr(x, "scaling", None) for x in model.modules()}
+    says = ["not divided" if 1 in scales else "divided"]
+    if getattr(config, "attn_logit_softcapping", 0):
+        says.append("kept within limits by tanh")
+    if any(path.endswith("sinks") for path, _ in model.named_parameters()):
+        says.append("with a learned one more for each head")
+    return ", ".join(says)
 
 
-def experts(sizes: Sizes, paths: list[str]) -> str:
+def feed_forward(parameters: Formula) -> str:
+    """Tell a gated feed-forward layer, which has twice as many parameters on
+    one side of its hidden channels as on the other, from a plain one."""
+    sides = {True: [0, 0], False: [0, 0]}  # of experts, and of others
+    for path, axes, times in parameters.lines:
+        for side, axis in enumerate(axes[-2:] * (len(axes) > 1)):
+            letters, number = product([axis])
+            if {"F", "expert_F"} & {*letters} or (letters and number == 4):
+                sides[".experts." in path][side] += number * times
+    least, most = max(map(sorted, sides.values()))
+    return ("gated" if most > 1.5 * least else "plain") if least else ""
+
+
+def activation(config: Any) -> str:
+    """Name the activation of a configuration."""
+    name = value(config, "activation")
+    names = NAMES["activations"].items()
+    return next((x for start, x in names if name.startswith(start)), name)
+
+
+def experts(sizes: Sizes, paths: list[str], config: Any) -> str:
     """Say how many experts there are, and how many work for a word."""
-    if "experts" not in sizes:
-        return ""
-    shared = any("shared_expert" in path for path in paths)
-    more = ", and one for every word" * shared
     some = sum(path.endswith(".experts") for path in paths)
-    layers = sum(path.endswith((".self_attn", ".attn")) for path in paths)
-    where = f", in {some} of {layers} layers" * (some < layers)
+    if not some or not {"experts", "top_k"} <= sizes.keys():
+        return ""
+    more = ", and one for every word"
+    more *= any("shared_expert" in path for path in paths)
+    many = config.num_hidden_layers
+    where = f", in {some} of {many} layers" * (some < many)
     return f"{sizes['top_k']} of {sizes['experts']} for each word{more}{where}"
 
 
@@ -222,12 +226,11 @@ def biases(model: nn.Module) -> str:
 
 
 def tables(sizes: Sizes, model: nn.Module) -> str:
-    """Say how many tables of words there are: one may serve to read a source
-    and a target, and to write."""
+    """Say how many tables of words there are: one may serve several times."""
     kinds = nn.Embedding | nn.Linear
     weights = {
         id(module.weight)
         for module in model.modules()
         if isinstance(module, kinds) and len(module.weight) == sizes.get("V")
     }
-    return TABLE_COUNTS[len(weights)]
+    return ("", "one table", "two tables", "three tables")[len(weights)]
