@@ -93,7 +93,8 @@ def causality(subject: Subject) -> Verdict:
 def reach_of_joined(subject: Subject) -> Tensor:
     """How far positions move with each of the last input, and of inputs that
     are joined to it: (B, T, T)."""
-    return sum(reach(subject, i) for i in joined_inputs(subject))
+    moves = [reach(subject, i) for i in joined_inputs(subject)]
+    return torch.stack(moves).sum(0)
 
 
 def with_other_ids(subject: Subject) -> Tensor:

@@ -252,5 +252,5 @@ def whatever_weights(judge: Judge) -> Judge:
 
 def starts_at_zero(model: Any) -> bool:
     """Whether all numbers of some matrix are 0."""
-    weights = getattr(model, "parameters", list)()
+    weights: Any = getattr(model, "parameters", list)()
     return any(p.ndim > 1 and not p.any() for p in weights)

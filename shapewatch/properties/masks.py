@@ -126,7 +126,7 @@ def leaves_words(words: Tensor, rows: Tensor, pad: int | None) -> bool:
         return False
     starts = words[:, 0] + (words[:, 1:] & ~words[:, :-1]).sum(1)
     known = pad is not None and not rows.is_floating_point()
-    hides = not (known and (rows[words] == pad).any())
+    hides = not (known and bool(rows[words].eq(pad or 0).any()))
     return hides and bool((starts == 1).all())
 
 

@@ -70,9 +70,10 @@ def order_sensitivity(subject: Subject) -> Verdict:
         if moves.any() and (wrong := swappable_neighbours(subject, which)):
             return False, wrong[0], moves, wrong[1]
         if not moves.any():
-            level = [UNUSUAL] * may_have_positions(subject, which)
             says = NOT_MOVED.format(side=side, p=p, q=q)
-            return False, says + IN_VECTORS * len(level), moves, *level
+            if may_have_positions(subject, which):
+                return False, says + IN_VECTORS, moves, UNUSUAL
+            return False, says, moves
     if not judged:
         raise NotJudgedError("No positions are needed, or no words differ.")
     says = " and the ".join(judged)

@@ -62,7 +62,7 @@ def no_tensors(subject: Subject) -> list[Any]:
     """List what no model reads: an array; or a list, which gave its name to
     each of its numbers."""
     lists = [
-        []
+        list[Any]()
         for x, name in zip(subject.given, subject.names)
         if subject.names.count(name) > 1 and isinstance(x, int | float)
     ]

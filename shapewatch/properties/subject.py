@@ -162,7 +162,7 @@ class Subject(ModelRunner):
         loss: Callable | None = None,
     ):
         refuse_class(model)
-        known = {"pad": pad, "unknown": unknown, "causal": causal}
+        known: dict = {"pad": pad, "unknown": unknown, "causal": causal}
         known |= {"positions": positions, "output": output, "loss": loss}
         refuse_options(**known)
         self.causal, self.positions, self.pick = causal, positions, output
