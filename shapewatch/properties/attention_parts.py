@@ -124,6 +124,7 @@ def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
 Roles = list[tuple[bool, bool]]  # of queries, keys and values
 
 
+@once
 def joined_inputs(subject: Subject) -> list[int]:
     """Number the inputs of which each position is one with that of the last,
     as those that are added before the first attention; and the last."""

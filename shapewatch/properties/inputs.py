@@ -18,14 +18,14 @@ from torch.utils._pytree import (
 
 from shapewatch.tracing.record.tensors import tensors
 
-ID, FUNCTION = (int, "an id, such as 0"), (Callable, "a function")
+ID = int, "an id, such as 0"
 OPTIONS: dict[str, tuple[Any, str]] = {
     "pad": ID,
     "unknown": ID,
     "causal": (int, "True or False"),
     "positions": (int, "a whole number"),
     "output": (str | Callable, "a name or a function"),
-    "loss": FUNCTION,
+    "loss": (Callable, "a function"),
 }
 UNK, PAD = 0, 1  # the ids of [UNK]: the second where padding has the first
 SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
@@ -111,14 +111,18 @@ def optional_inputs(model: Callable) -> dict[str, Any]:
 
 def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
     """Whether a model may be called with these names."""
+    return not call_fault(model, (), named)
+
+
+def call_fault(model: Callable, inputs: tuple, named: Mapping) -> str:
+    """Say why a model cannot be called so; or "", also where nobody knows."""
     asked = parameters_of(model)
-    if asked is None:
-        return True
     try:
-        Signature([*asked.values()]).bind(**named)
-    except TypeError:
-        return False
-    return True
+        if asked is not None:
+            Signature([*asked.values()]).bind(*inputs, **named)
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def refuse_call(model: Callable, inputs: tuple, named: Mapping) -> None:
@@ -135,11 +139,9 @@ def refuse_call(model: Callable, inputs: tuple, named: Mapping) -> None:
             f"{unknown[0]!r} is neither an option here nor an input of the "
             f"model, which has {', '.join(asked) or 'none'}"
         )
-    try:
-        Signature([*asked.values()]).bind(*inputs, **named)
-    except TypeError as error:
-        says = f"{error}: the model's inputs are {', '.join(asked) or 'none'}"
-        raise TypeError(says) from None
+    if fault := call_fault(model, inputs, named):
+        says = f"{fault}: the model's inputs are {', '.join(asked) or 'none'}"
+        raise TypeError(says)
 
 
 def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:

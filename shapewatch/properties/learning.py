@@ -71,13 +71,10 @@ def others_alive(subject: Subject) -> set[str]:
 def names_like(subject: Subject, some: set[str], count: int = 0) -> set[str]:
     """Name the parameters that are called so but for numbers, or for the
     first ones, such as those of other experts, or of other blocks."""
-    kinds = {re.sub(r"\d+", "#", name, count=count) for name in some}
+    kind = partial(re.sub, r"\d+", "#", count=count)
+    kinds = {kind(name) for name in some}
     every = (name for name, _ in subject.model.named_parameters())
-    return {
-        name
-        for name in every
-        if re.sub(r"\d+", "#", name, count=count) in kinds
-    }
+    return {name for name in every if kind(name) in kinds}
 
 
 def more_alive(subject: Subject) -> set[str]:
