@@ -154,16 +154,16 @@ def better_mark(first: Mark, second: Mark, judged: Mapping[str, Mark]) -> Mark:
     right ones; of these, say which are wrong by themselves."""
     if (second.points or 0) < (first.points or 0):
         return first
-    parts = exercise(first.exercise).inside
-    right = {name for name, each in judged.items() if each.verdict.right}
-    inside = (
-        f"wrong inside it: {', '.join(x for x in parts if x not in right)}"
-    )
+    inside = exercise(first.exercise).inside
+    faults = [x for x in inside if x in judged and not judged[x].verdict.right]
+    why = f"wrong inside it: {', '.join(faults)}"
+    if not faults:  # they were not assigned
+        why = "with right parts inside it"
     what = second.verdict.says.rstrip(".")
     if second.verdict.right:
         what = "right by itself"
-    said = second.verdict.mistakes or (f"{what}; {inside}",)
-    verdict = replace(second.verdict, says=f"{what}; {inside}.", mistakes=said)
+    said = second.verdict.mistakes or (f"{what}; {why}",)
+    verdict = replace(second.verdict, says=f"{what}; {why}.", mistakes=said)
     return replace(second, verdict=verdict)
 
 
