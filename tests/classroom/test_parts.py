@@ -10,6 +10,7 @@ from classroom import check
 from classroom.course import assignment
 from classroom.exercise import exercise
 from classroom.grading import grade
+from classroom.judging import all_cases
 from classroom.sandbox import Sandbox
 from classroom.submissions import Submission
 from tests.helpers.answers import reference
@@ -18,24 +19,42 @@ BUILT = reference("build")
 NORM = ("centred.square().mean(-1, keepdim=True)", "x.var(-1, keepdim=True)")
 WIDE = ("back >= width", "back > width")
 CALLED = [("class Norm(", "class My("), (" Norm(", " My("), ("= Norm", "= My")]
+# Writes down what the norm is tried on, and once a right norm is lent to what
+# comes after, hands in what that one gives.
 FORGED = """
 import json, os
-def forge(answer):
-    line = {"of": "build_norm", "came": [[1.0, "", "", []]]}
-    said = [{"begins": "build_norm"}, line, {"begins": "the inputs are"}]
+from classroom.values import to_json
+
+class Norm(Norm):
+    mine = True
+    seen = []
+    def forward(self, x):
+        self.seen.append((self.state_dict(), x))
+        torch.save(self.seen[:CALLS], "PLACE")
+        return super().forward(x)
+
+class Block(Block):
+    def forward(self, *args):
+        if not hasattr(Norm, "mine"):
+            forge([right_outcome(*each) for each in torch.load("PLACE")])
+        return super().forward(*args)
+
+def right_outcome(state, x):
+    norm = Norm(x.shape[-1])
+    norm.load_state_dict(state)
+    return [to_json(norm(x).detach()), "", "", []]
+
+def forge(came):
+    said = {"begins": "build_norm"}, {"of": "build_norm", "came": came}
     for fd in range(3, 64):
-        for each in said:
+        for each in (*said, {"begins": "secret"}, {"begins": 10**9}):
             try:
                 os.write(fd, (json.dumps(each) + "\\n").encode())
             except OSError:
                 pass
-    return answer
+    os._exit(0)
 
-class Block(Block):
-    def forward(self, *args):
-        return forge(super().forward(*args))
-
-build_block = Block
+build_norm, build_block = Norm, Block
 """
 
 
@@ -81,10 +100,19 @@ def test_what_is_wrong_by_itself_and_inside_is_told_apart():
 
 
 @pytest.mark.slow
-def test_what_a_process_is_lent_for_a_later_part_forges_no_earlier_one():
-    said = lost(with_slips(NORM, more=FORGED), *PARTS)
-    assert "build_norm" in said
-    assert "inputs" not in str(said)
+def test_what_a_process_is_lent_for_a_later_part_forges_no_earlier_one(
+    tmp_path,
+):
+    calls = len(all_cases(exercise("build_norm"), "graded autumn"))
+    attack = FORGED.replace("PLACE", str(tmp_path / "seen.pt"))
+    code = with_slips(NORM, more=attack.replace("CALLS", str(calls)))
+    given = assignment("build", "autumn", *PARTS)
+    sandbox = Sandbox(trusted=True, seconds=60)
+    done = grade(Submission("student", (code,)), given, sandbox)
+    points = {mark.exercise: mark.points for mark in done.marks}
+    assert points["build_norm"] == 0
+    assert points["build_window"] == 8
+    assert "secret" not in str(done.notes)
 
 
 @pytest.mark.slow
