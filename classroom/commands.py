@@ -163,11 +163,9 @@ def strangers(
 
 
 def write_gradescope(args: Namespace) -> None:
-    """Write the zip that Gradescope asks for as an autograder, and try it
-    out: some half a minute."""
+    """Write the zip that Gradescope asks for as an autograder."""
     assignment, out = load_assignment(Path(args.assignment)), Path(args.out)
     gradescope.write_autograder(assignment, out, args.packages)
-    print(gradescope.check_autograder(assignment, out))
     print(f"{out}: upload it at Configure Autograder")
 
 
