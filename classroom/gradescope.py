@@ -5,6 +5,7 @@ exercises nor the submission's file, nor write the results. Each submission
 is tried on numbers of its own, and nothing that is shown of it has any.
 """
 
+import ast
 import builtins
 import hashlib
 import importlib
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +29,9 @@ from classroom.assignment import (
     make_cell,
     student_notebook,
 )
+from classroom.cells import statements
 from classroom.exercise import CHECK, FOLDERS, HOMEWORK, Exercise, exercise
-from classroom.grading import Grade, grade
+from classroom.grading import Grade, grade, printable_text
 from classroom.outcomes import PACKAGES
 from classroom.sandbox import Sandbox, SandboxRun, owner, package_folders
 from classroom.submissions import code_files, load_submission
@@ -201,6 +203,8 @@ def results(done: Grade) -> dict[str, Any]:
         says = mark.verdict.says
         if mark.verdict.mistakes == ("unreadable",):
             says = "what came out cannot be read."
+        if mark.for_a_reader:
+            says += f"\n\n{written_text(mark.text, done.submission.cells)}"
         test: dict[str, Any] = {"name": mark.exercise, "output": says}
         test |= {"output_format": "text", "visibility": "visible"}
         if mark.points is not None:
@@ -209,6 +213,21 @@ def results(done: Grade) -> dict[str, Any]:
     notes = "\n".join(done.notes)
     about = {"output": notes, "output_format": "text", "score": done.total}
     return about | {"tests": tests}
+
+
+def written_text(text: str, cells: Sequence[str]) -> str:
+    """Give an explanation that stands in a cell as it came out; what code
+    has put together could tell what the inputs were."""
+    texts = (
+        printable_text(x.value)
+        for cell in cells
+        for _, part in statements(cell)
+        if isinstance(part, ast.AST)
+        for x in ast.walk(part)
+        if isinstance(x, ast.Constant) and isinstance(x.value, str)
+    )
+    same = (x for x in texts if x.split() == text.split())
+    return next(same, "The text is put together by code: see the notebook.")
 
 
 # --- Before it is uploaded ------------------------------------------------

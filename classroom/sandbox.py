@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from classroom.outcomes import PACKAGES
+from classroom.outcomes import PACKAGES, PATIENCE
 from classroom.values import clean
 
 PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
@@ -53,7 +53,7 @@ class SandboxRun:
     """What came out of one run: what of each exercise, which cells failed,
     which exercises' inputs were handed over, what was running when it
     stopped, why it did, or "", and how many seconds it took once it was
-    ready."""
+    ready, by its Meter."""
 
     came: dict[str, Any] = field(default_factory=dict)
     errors: dict[int | str, str] = field(default_factory=dict)
@@ -252,13 +252,14 @@ def guard(
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
-    begun, limit, ready = time.monotonic(), float(START), False
+    meter, ready = Meter([]), False
     while not done.wait(0.05) and process.poll() is None:
-        if run.begun is not None and not ready:
-            begun, limit, ready = time.monotonic(), job["seconds"], True
-        run.took = (time.monotonic() - begun) * ready
         numbers = family(process.pid, user)
-        if time.monotonic() > begun + limit:
+        if run.begun is not None and not ready:
+            meter, ready = Meter(numbers), True
+        seconds = meter.seconds(numbers)
+        run.took = seconds * ready
+        if seconds > (job["seconds"] if ready else START):
             run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
             run.stopped = "it started too many processes"
@@ -268,6 +269,42 @@ def guard(
             break
     if not done.is_set():  # what is left would keep the stream open
         end(process, user)
+
+
+class Meter:
+    """Counts the seconds in which processes compute, or all of them sleep:
+    while they wait for a processor, they pay next to nothing."""
+
+    def __init__(self, numbers: Iterable[int]):
+        self.begun = self.now = time.monotonic()
+        self.computed, self.paid = computing(numbers)[0], 0.0
+
+    def seconds(self, numbers: Iterable[int]) -> float:
+        """Count on, and tell how many seconds there are so far."""
+        now, (computed, awake) = time.monotonic(), computing(numbers)
+        slept = 0 if awake else now - self.now
+        self.paid += max(computed - self.computed, slept)
+        self.now, self.computed = now, computed
+        return max(self.paid, (now - self.begun) / PATIENCE)
+
+
+def computing(numbers: Iterable[int]) -> tuple[float, bool]:
+    """Tell how many seconds processes have computed, with those that they
+    started and saw end; and whether a thread of theirs has work to do."""
+    ticks, awake = 0, False
+    for number in numbers:
+        with contextlib.suppress(OSError, IndexError):
+            home = Path(f"/proc/{number}")
+            ticks += sum(map(int, stat_words(home)[11:15]))
+            tasks = (home / "task").iterdir()
+            awake = awake or any(stat_words(x)[0] == "R" for x in tasks)
+    return ticks / os.sysconf("SC_CLK_TCK"), awake
+
+
+def stat_words(place: Path) -> list[str]:
+    """Read what stands behind the name of a process or thread."""
+    text = (place / "stat").read_text("utf8", "replace")
+    return text.rpartition(")")[2].split()
 
 
 def family(pid: int, user: int = 0) -> list[int]:
