@@ -52,8 +52,8 @@ NO_BUBBLEWRAP = (
 class SandboxRun:
     """What came out of one run: what of each exercise, which cells failed,
     which exercises' inputs were handed over, what was running when it
-    stopped, why it did, or "", and how many seconds it took once it was
-    ready, by its Meter."""
+    stopped, why it did, or "", and how many seconds it used once it was
+    ready."""
 
     came: dict[str, Any] = field(default_factory=dict)
     errors: dict[int | str, str] = field(default_factory=dict)
@@ -252,14 +252,15 @@ def guard(
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
-    meter, ready = Meter([]), False
-    while not done.wait(0.05) and process.poll() is None:
-        numbers = family(process.pid, user)
+    begun, spent, ready = time.monotonic(), 0.0, False
+    for numbers, seconds in used_seconds(process.pid, user):
+        if done.wait(0.05) or process.poll() is not None:
+            break
+        spent += seconds
         if run.begun is not None and not ready:
-            meter, ready = Meter(numbers), True
-        seconds = meter.seconds(numbers)
-        run.took = seconds * ready
-        if seconds > (job["seconds"] if ready else START):
+            begun, spent, ready = time.monotonic(), 0.0, True
+        run.took = max(spent, (time.monotonic() - begun) / PATIENCE)
+        if run.took > (job["seconds"] if ready else START):
             run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
             run.stopped = "it started too many processes"
@@ -271,21 +272,16 @@ def guard(
         end(process, user)
 
 
-class Meter:
-    """Counts the seconds in which processes compute, or all of them sleep:
-    while they wait for a processor, they pay next to nothing."""
-
-    def __init__(self, numbers: Iterable[int]):
-        self.begun = self.now = time.monotonic()
-        self.computed, self.paid = computing(numbers)[0], 0.0
-
-    def seconds(self, numbers: Iterable[int]) -> float:
-        """Count on, and tell how many seconds there are so far."""
+def used_seconds(pid: int, user: int) -> Iterator[tuple[list[int], float]]:
+    """List a process with those that it started, again and again; and tell
+    each time for how long they computed since, or all of them slept. While
+    they wait for a processor, they pay nothing."""
+    then, before = time.monotonic(), 0.0
+    while True:
+        numbers = family(pid, user)
         now, (computed, awake) = time.monotonic(), computing(numbers)
-        slept = 0 if awake else now - self.now
-        self.paid += max(computed - self.computed, slept)
-        self.now, self.computed = now, computed
-        return max(self.paid, (now - self.begun) / PATIENCE)
+        yield numbers, max(computed - before, 0 if awake else now - then)
+        then, before = now, computed
 
 
 def computing(numbers: Iterable[int]) -> tuple[float, bool]:

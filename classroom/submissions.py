@@ -13,10 +13,8 @@ LINES = 10**8  # a place is a cell's number times this, and a line's
 MOST = 50  # files of a student that are read
 LONGEST_MODULE = 2**18  # characters of a file beside a notebook
 LONGEST_LABEL = 120  # characters of a student's name
-SUFFIXES = ".ipynb", ".py"
 # Browsers and mail make week3.ipynb.txt and week3.ipynb (1) of week3.ipynb.
 SUFFIX = re.compile(r"\.(?:ipynb|py)(?!\w)", re.IGNORECASE)
-SHOWN = 5  # files that are named
 UNREADABLE = ValueError, TypeError, KeyError, AttributeError
 # What a line gives a name, or uses at its beginning; and what it imports.
 FIRST_NAME = re.compile(
@@ -94,19 +92,16 @@ def stem(path: Path) -> str:
 def code_files(folder: Path) -> list[Path]:
     """List what can be read in a folder: notebooks before files of Python,
     and what lies deeper after the rest; or all files, if none can be."""
-    inside = [
+    inside = [x.relative_to(folder) for x in folder.rglob("*")]
+    files = [
         path
-        for path in sorted(folder.rglob("*"), key=lambda x: (len(x.parts), x))
-        if not hidden(path.relative_to(folder)) and not path.is_dir()
+        for path in inside
+        if not any(x.startswith((".", "__MACOSX")) for x in path.parts)
+        and not (folder / path).is_dir()
     ]
-    return [
-        x for end in SUFFIXES for x in inside if suffix(x) == end
-    ] or inside
-
-
-def hidden(path: Path) -> bool:
-    """Tell whether a system, and not a student, has put a file there."""
-    return any(x.startswith((".", "__MACOSX")) for x in path.parts)
+    files = [path for path in files if suffix(path)] or files
+    files.sort(key=lambda f: (suffix(f) == ".py", len(f.parts), f))
+    return [folder / path for path in files]
 
 
 def suffix(file: Path) -> str:
@@ -124,11 +119,10 @@ def load_submission(
     read = {file: cells_or_fault(file) for file in files[:MOST]}
     cells = {f: x for f, x in read.items() if not isinstance(x, str)}
     if not cells:
-        names = ", ".join(file.name for file in files[:SHOWN])
+        names = ", ".join(file.name for file in read)
         wrong = f"there is no notebook in the folder, only {names}"
-        if suffix(files[0]) or len(files) == 1:
-            wrong = str(read[files[0]])
-        return Submission(name, wrong=wrong)
+        known = suffix(files[0]) or len(files) == 1
+        return Submission(name, wrong=str(read[files[0]]) if known else wrong)
     asked = {*answers}
     best = max(cells, key=lambda file: rank(file, cells[file], asked))
     modules = tuple(

@@ -1,4 +1,5 @@
-"""Run the chapters that changed: chapters/NN.md to NN.ipynb.
+"""Run the chapters that changed: chapters/NN.md to NN.ipynb; or, of those
+whose names are typed, these alone.
 
 First each half takes over what was edited in the other (pairs.py). Then a
 notebook is run, unless its code, the module and the installed packages are
@@ -18,13 +19,14 @@ from pairs import as_stored, book_of, chapter_of, notebook_of, store, take_over
 from roles import UnknownNameError, with_words
 
 
-def main(root: Path = ROOT) -> None:
+def main(root: Path = ROOT, *names: str) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
     world = digest(*(f.read_bytes().hex() for f in modules(root)))
     installed = sorted(f"{d.name} {d.version}" for d in distributions())
     world += digest(*installed)
-    for text in sorted((root / "chapters").rglob("*.md")):
+    every = sorted((root / "chapters").rglob("*.md"))
+    for text in [root / name for name in names] or every:
         if told := take_over(text):
             print(told, flush=True)
         note = notes / "-".join(text.relative_to(root).with_suffix("").parts)
@@ -96,4 +98,4 @@ def run_chapter(chapter: nbformat.NotebookNode, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ROOT, *sys.argv[1:]))
