@@ -246,13 +246,8 @@ def trial_user() -> int:
     """Give the user for students' code, or 0 where there can be none."""
     with suppress(OSError, subprocess.SubprocessError):
         command = [sys.executable, "-c", "import torch"]
-        subprocess.run(
-            command,
-            check=True,
-            cwd="/",
-            stderr=subprocess.DEVNULL,
-            **owner(STUDENT),
-        )
+        options = owner(STUDENT) | {"cwd": "/", "stderr": subprocess.DEVNULL}
+        subprocess.check_output(command, **options)
         return STUDENT
     return 0
 

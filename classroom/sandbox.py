@@ -285,22 +285,16 @@ def used_seconds(pid: int, user: int) -> Iterator[tuple[list[int], float]]:
 
 
 def computing(numbers: Iterable[int]) -> tuple[float, bool]:
-    """Tell how many seconds processes have computed, with those that they
-    started and saw end; and whether a thread of theirs has work to do."""
+    """Tell how many seconds the threads of processes have computed, and
+    whether one of them has work to do."""
     ticks, awake = 0, False
     for number in numbers:
-        with contextlib.suppress(OSError, IndexError):
-            home = Path(f"/proc/{number}")
-            ticks += sum(map(int, stat_words(home)[11:15]))
-            tasks = (home / "task").iterdir()
-            awake = awake or any(stat_words(x)[0] == "R" for x in tasks)
+        with contextlib.suppress(OSError, ValueError):
+            for file in Path(f"/proc/{number}/task").glob("*/stat"):
+                state, *words = file.read_bytes().rpartition(b")")[2].split()
+                ticks += int(words[10]) + int(words[11])
+                awake = awake or state == b"R"
     return ticks / os.sysconf("SC_CLK_TCK"), awake
-
-
-def stat_words(place: Path) -> list[str]:
-    """Read what stands behind the name of a process or thread."""
-    text = (place / "stat").read_text("utf8", "replace")
-    return text.rpartition(")")[2].split()
 
 
 def family(pid: int, user: int = 0) -> list[int]:

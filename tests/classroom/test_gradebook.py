@@ -286,7 +286,7 @@ def test_a_class_of_30_is_seen_on_one_screen_and_a_sheet_on_a_phone(
         page.goto((tmp_path / "sheets" / pages.CLASS).as_uri())
         table = page.locator(".matrix").bounding_box()
         assert table["y"] + table["height"] < 800
-        for total in 'th:text-is("total")', 'tr:last-child td >> nth=0':
+        for total in 'th:text-is("total")', "tr:last-child td >> nth=0":
             left = page.locator(total).bounding_box()
             page.evaluate("document.querySelector('.matrix').scrollBy(99, 0)")
             assert left == page.locator(total).bounding_box()
@@ -474,3 +474,12 @@ def test_results_are_as_gradescope_reads_them():
     (part,) = gradescope.results(done("b", 0.5, "x"))["tests"]
     assert part["score"] == 5
     assert "score" not in gradescope.results(done("c", None))["tests"][0]
+
+
+def test_an_explanation_can_be_read_on_gradescope_where_a_cell_has_it():
+    for text, shown in (ESSAY, True), ("First", False):
+        said = essay("asha")
+        sent = replace(said.submission, cells=(f'a = """{text}"""',))
+        (_, test) = gradescope.results(replace(said, submission=sent))["tests"]
+        assert said.marks[1].verdict.says in test["output"]
+        assert (said.marks[1].text in test["output"]) == shown
