@@ -40,7 +40,7 @@ DECIMALS = 3  # that they have
 CANDIDATES = 5  # trials that tell enough, of which the smallest is stored
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
-KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
+KEYS += "dependence", "without", "tolerance", "rubric", "assignable", "inside"
 
 
 def pack_homework(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom.outcomes import PACKAGES, PATIENCE
+from classroom.submissions import LINES
 from classroom.values import clean
 
 PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
@@ -31,7 +32,7 @@ CGROUPS = "memory.max", "memory/memory.limit_in_bytes"
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 OUTPUT = 32 * 2**20  # bytes of what comes out
-NAME, ERRORS, ERROR = 60, 50, 300  # of what is taken over from that
+ERRORS, ERROR = 50, 300  # of what is taken over from that
 START = 90  # seconds to import torch; the student's own begin after it
 SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 SYSTEM += ["/etc/alternatives"]
@@ -228,8 +229,8 @@ def run_with_limits(
     watch = threading.Thread(target=guard, args=limits, daemon=True)
     watch.start()
     try:
-        hand_over(process, {**job, "cases": [*job["cases"]]})
-        read_messages(process, run, job["cases"])
+        hand_over(process, {**job, "orders": [*job["orders"]]})
+        read_messages(process, run, job)
     finally:
         done.set()
         watch.join()
@@ -336,10 +337,11 @@ def resident(pid: int) -> int:
 
 
 def read_messages(
-    process: subprocess.Popen[bytes], run: SandboxRun, cases: Mapping[str, Any]
+    process: subprocess.Popen[bytes], run: SandboxRun, job: Mapping[str, Any]
 ) -> None:
     """Read the lines that come, as far as they are what they should be, and
-    hand over what each exercise is tried on when it begins."""
+    hand over what each exercise is tried on when it begins: in their order,
+    and none before the answer to the one before has come."""
     size, ended = 0, False
     assert process.stdout
     stream = process.stdout
@@ -350,25 +352,37 @@ def read_messages(
             end(process)
             break
         with contextlib.suppress(ValueError, TypeError, RecursionError):
-            ended = take_message(run, json.loads(line)) or ended
-        if run.begun in {*cases} - run.given:
+            ended = take_message(run, json.loads(line), job) or ended
+        if run.begun in {*job["orders"]} - run.given:
             run.given.add(str(run.begun))
-            hand_over(process, cases[str(run.begun)])
+            hand_over(process, job["orders"][str(run.begun)])
     if not ended and not run.stopped:
         run.stopped = "it ended the process"
 
 
-def take_message(run: SandboxRun, line: Any) -> bool:
-    """Take over what a line says; tell whether it was the last. Once inputs
-    were handed over, no text that they could stand in is taken."""
+def take_message(run: SandboxRun, line: Any, job: Mapping[str, Any]) -> bool:
+    """Take over what a line says; tell whether it was the last. Places and
+    names are those of the job, or it could say anything with them; once
+    inputs were handed over, no text that they could stand in is taken."""
+    waiting = [n for n in job["orders"] if n not in [*job["skip"], *run.came]]
     match line:
-        case {"begins": int() | str() as begun}:
-            run.begun = begun if isinstance(begun, int) else begun[:NAME]
-        case {"cell": int(number), "error": str(error)}:
-            if len(run.errors) < ERRORS and not run.given:
-                run.errors[number] = clean(error, ERROR)
+        case {"begins": int(place)} if is_place(place, job["cells"]):
+            run.begun = place
+        case {"begins": str(name)} if [name] == waiting[:1]:
+            run.begun = name
+        case {"cell": int(place), "error": str(error)}:
+            known = is_place(place, job["cells"])
+            if known and len(run.errors) < ERRORS and not run.given:
+                run.errors[place] = clean(error, ERROR)
         case {"of": str(name), "came": list() | None as came}:
-            run.came[name] = came
+            if [name] == waiting[:1] and name in run.given:
+                run.came[name] = came
         case {"ends": True}:
             return True
     return False
+
+
+def is_place(place: int, cells: Sequence[str]) -> bool:
+    """Tell whether a number is the place of a cell, or of a line in it."""
+    cell, line = divmod(place, LINES)
+    return 0 <= cell < len(cells) and line <= cells[cell].count("\n") + 1

@@ -6,7 +6,6 @@ import io
 import json
 import random
 import re
-import zipfile
 from itertools import combinations, product
 
 import my_transformer
@@ -21,6 +20,7 @@ from classroom.mistakes import answer_of
 from classroom.sandbox import Sandbox
 from classroom.submissions import Submission
 from shapewatch import report
+from tests.helpers.answers import reference
 
 NAMES = "build", "bug_hunt", "own_language", "one_change"
 HUNT = exercise("hunt_mended")
@@ -31,13 +31,6 @@ def statement(name):
     """The code cells of a statement, but the set-up."""
     file = next(x for x in statement_files() if x.stem.endswith(f"_{name}"))
     return CODE_CELL.findall(file.read_text("utf8"))[1:]
-
-
-def reference(name):
-    """The code of a reference run, which lies packed."""
-    file = statement_files()[-1].with_name("reference.zip")
-    with zipfile.ZipFile(file) as files:
-        return files.read(f"{name}.py").decode()
 
 
 def marks(name, code, only=()):
@@ -86,7 +79,9 @@ def test_the_file_that_the_chapters_build_passes_no_part():
         "build_embedding": my_transformer.InputEmbedding,
         "build_attention": my_transformer.MultiHeadAttention,
         "build_norm": my_transformer.nn.LayerNorm,
+        "build_feed": my_transformer.FeedForward,
         "build_block": my_transformer.Block,
+        "build_cross_block": my_transformer.CrossBlock,
         "build_encoder": my_transformer.Stack,
         "build_decoder": my_transformer.Stack,
         "build_translator": my_transformer.EncoderDecoder,
