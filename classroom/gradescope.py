@@ -23,7 +23,7 @@ from classroom.assignment import (
     load_assignment,
 )
 from classroom.exercise import FOLDERS, HOMEWORK
-from classroom.grading import Grade, grade
+from classroom.grading import Grade, grade, printable_text
 from classroom.outcomes import PACKAGES
 from classroom.sandbox import Sandbox, SandboxRun, package_folders
 from classroom.submissions import code_files, load_submission
@@ -65,6 +65,8 @@ KNOWN_ERRORS = {n for n in dir(builtins) if n.endswith(("Error", "Exit"))} | {
     ""
 }
 KNOWN_ERRORS |= {"TookTooLong", "NotTried", "ForbiddenMeans", "Exception"}
+# A text that no cell has could tell what the inputs were.
+PUT_TOGETHER = "Code puts the text together: read it in the notebook."
 LONGEST = 200  # characters of a line that is shown
 
 
@@ -194,6 +196,10 @@ def results(done: Grade) -> dict[str, Any]:
         says = mark.verdict.says
         if mark.verdict.mistakes == ("unreadable",):
             says = "what came out cannot be read."
+        if mark.for_a_reader:
+            cells = map(printable_text, done.submission.cells)
+            plain = any(mark.text in cell for cell in cells)
+            says += f"\n\n{mark.text if plain else PUT_TOGETHER}"
         test: dict[str, Any] = {"name": mark.exercise, "output": says}
         test |= {"output_format": "text", "visibility": "visible"}
         if mark.points is not None:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from classroom.outcomes import PACKAGES
+from classroom.outcomes import PACKAGES, PATIENCE
 from classroom.submissions import LINES
 from classroom.values import clean
 
@@ -53,7 +53,7 @@ NO_BUBBLEWRAP = (
 class SandboxRun:
     """What came out of one run: what of each exercise, which cells failed,
     which exercises' inputs were handed over, what was running when it
-    stopped, why it did, or "", and how many seconds it took once it was
+    stopped, why it did, or "", and how many seconds it used once it was
     ready."""
 
     came: dict[str, Any] = field(default_factory=dict)
@@ -253,13 +253,15 @@ def guard(
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
-    begun, limit, ready = time.monotonic(), float(START), False
-    while not done.wait(0.05) and process.poll() is None:
+    begun, spent, ready = time.monotonic(), 0.0, False
+    for numbers, seconds in used_seconds(process.pid, user):
+        if done.wait(0.05) or process.poll() is not None:
+            break
+        spent += seconds
         if run.begun is not None and not ready:
-            begun, limit, ready = time.monotonic(), job["seconds"], True
-        run.took = (time.monotonic() - begun) * ready
-        numbers = family(process.pid, user)
-        if time.monotonic() > begun + limit:
+            begun, spent, ready = time.monotonic(), 0.0, True
+        run.took = max(spent, (time.monotonic() - begun) / PATIENCE)
+        if run.took > (job["seconds"] if ready else START):
             run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
             run.stopped = "it started too many processes"
@@ -269,6 +271,31 @@ def guard(
             break
     if not done.is_set():  # what is left would keep the stream open
         end(process, user)
+
+
+def used_seconds(pid: int, user: int) -> Iterator[tuple[list[int], float]]:
+    """List a process with those that it started, again and again; and tell
+    each time for how long they computed since, or all of them slept. While
+    they wait for a processor, they pay nothing."""
+    then, before = time.monotonic(), 0.0
+    while True:
+        numbers = family(pid, user)
+        now, (computed, awake) = time.monotonic(), computing(numbers)
+        yield numbers, max(computed - before, 0 if awake else now - then)
+        then, before = now, computed
+
+
+def computing(numbers: Iterable[int]) -> tuple[float, bool]:
+    """Tell how many seconds the threads of processes have computed, and
+    whether one of them has work to do."""
+    ticks, awake = 0, False
+    for number in numbers:
+        with contextlib.suppress(OSError, ValueError):
+            for file in Path(f"/proc/{number}/task").glob("*/stat"):
+                state, *words = file.read_bytes().rpartition(b")")[2].split()
+                ticks += int(words[10]) + int(words[11])
+                awake = awake or state == b"R"
+    return ticks / os.sysconf("SC_CLK_TCK"), awake
 
 
 def family(pid: int, user: int = 0) -> list[int]:

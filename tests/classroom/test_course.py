@@ -145,13 +145,13 @@ def test_the_file_in_the_statement_has_three_bugs_and_a_word_draws_others():
 
 def language(**changed):
     train = [(f"kim sees {n}.", f"Kim vidas {n}n.") for n in "abcdefgh" * 7]
-    test = [(f"sara sees {n}.", f"Sara vidas {n}n.") for n in "abcdefgh"]
+    test = [(f"sees kim {n}.", f"vidas Kim {n}n.") for n in "abcdefgh"]
     test += [("a sees kim.", "a vidas Kim."), ("b sees kim.", "b vidas Kim.")]
     words = [
         sorted({w for p in train for w in p[side][:-1].split()} | {"."})
         for side in (0, 1)
     ]
-    wrote = [b for _, b in test[:5]] + ["?"] * 5
+    wrote = [b for _, b in test[:5]] + ["."] * 5
     shares = {f"head {n}": n / 10 for n in range(9)}
     work = {"train": train, "test": test, "words": words, "wrote": wrote}
     return work | {"right": 0.5, "without": shares} | changed
@@ -171,15 +171,19 @@ WRONG = [
     ("pairs", {"train": []}, "not have the form"),
     ("words", language(words=[["kim"], ["Kim"]]), "is [UNK]"),
     ("words", language(train=[("kim  sees.", "x")]), "another sentence"),
+    ("words", language(train=language()["train"][1:8]), "sentence: a"),
     ("share", language(right=0.6), "not that of the translations"),
     ("share", language(wrote=["?"]), "1 translations, and 10"),
-    ("share", language(wrote=["?"] * 10, right=0), "no translation is right"),
+    ("share", language(wrote=["Kim."] * 9 + ["Ram."]), "because Ram is not"),
+    ("share", language(wrote=["."] * 10, right=0), "no translation is right"),
     ("without", language(without=dict.fromkeys(range(9), 0.17)), "no share"),
     ("without", language(without={"head 0": 0.5}), "nine heads"),
     ("without", language(without=dict.fromkeys("abcdefghi", 0.5)), "the same"),
     ("runs", RUNS | {"after": RUNS["before"]}, "the same run"),
     ("runs", RUNS | {"spreads": [0.02, 0.05]}, "the spreads are not"),
-    ("runs", RUNS | {"before": [0.1, 0.3, float("nan")]}, "the means are"),
+    ("runs", RUNS | {"before": [0.1, 0.08, float("nan")]}, "we measured"),
+    ("runs", RUNS | {"before": [0.1, 0.3, 0.08]}, "what we measured"),
+    ("runs", RUNS | {"means": [0.07, float("nan")]}, "the means are"),
     ("runs", RUNS | {"word": "no difference"}, "does not follow"),
     ("runs", RUNS | {"after": [0.1, 0.2]}, "three losses"),
 ]
@@ -204,6 +208,14 @@ def test_results_that_hold_pass_and_others_are_told_why_not():
         verdict = try_answer(result(name), value)
         assert verdict.share == 0, (name, value)
         assert says in str(verdict), (name, verdict)
+
+
+def test_a_result_is_pasted_whatever_signs_are_in_its_sentences():
+    (cell,) = (x for x in statement("own_language") if "HANDED_IN =" in x)
+    work = language(wrote=['She says "a\\b", \'c\' and """d""".', "\n{}"])
+    names = {"json": json}
+    exec(cell.replace("{}", json.dumps(work)), names)
+    assert names["language"] == json.loads(json.dumps(work))
 
 
 def run_cells(name, code, before):
