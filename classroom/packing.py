@@ -116,7 +116,7 @@ def telling_trials(exercise: Exercise) -> Iterator[Trial]:
     """Draw trials, and give those that tell enough, without the probes."""
     for n in range(DRAWS):
         cases = tuple(drawn_cases(exercise, ShortDraw(f"{exercise.name} {n}")))
-        if not sameness(cases):
+        if not sameness(exercise, cases):
             trial = make_trial(exercise, cases)
             if not weakness(trial):
                 wanted = tuple(map(rounded_value, trial.wanted[: len(cases)]))

@@ -11,7 +11,7 @@ flags (see cases.py), the stubs, and what the exercise's notebook imports.
 import ast
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from classroom import stubs
 from classroom.cases import Case, Draw
 from classroom.dependence import probes
-from classroom.exercise import Exercise
+from classroom.exercise import Exercise, TextRows
 from classroom.mistakes import (
     Mistake,
     Namespace,
@@ -31,6 +31,8 @@ from classroom.mistakes import (
     base_names,
     fingerprint,
     mistake_of,
+    print_or_none,
+    prints_of,
     same_print,
     value_of,
 )
@@ -38,6 +40,7 @@ from classroom.outcomes import build_answer
 
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
+MANY = 24  # ordinary cases: what shows on none of them never does
 SCALE = 0.4  # of the parameters of a layer
 
 
@@ -60,12 +63,35 @@ class Trial:
 
     @cached_property
     def double(self) -> tuple[Mistake, ...]:
-        """Two known mistakes at a time, where both fit into one answer."""
+        """Two known mistakes at a time, where both fit into one answer: none
+        where results are True or False, which agree by chance."""
+        if type(self.wanted[0]) is bool:
+            return ()
         return tuple(
             mistake
             for pair in combinations(self.exercise.edits, 2)
             if (mistake := mistake_of(self.exercise, pair, self.cases))
         )
+
+    @cached_property
+    def general(self) -> tuple[Mistake, ...]:
+        """Mistakes that no author lists: an argument is not used."""
+        each, says = self.exercise, "`{}` is taken as {} in every call: use it"
+        return tuple(
+            (
+                (says.format(*pair),),
+                prints_of(
+                    answer_of(each), [held(each, x, *pair) for x in self.cases]
+                ),
+            )
+            for pair in held_values(each, self.cases)
+            if each.right
+        )
+
+    @cached_property
+    def right(self) -> tuple[Any, ...]:
+        """The fingerprints of what should come of the cases."""
+        return tuple(map(fingerprint, self.wanted[: len(self.cases)]))
 
     @property
     def ordinary(self) -> list[int]:
@@ -84,7 +110,7 @@ def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
     faults: Counter[str] = Counter()
     for _ in range(DRAWS if exercise.inputs else 1):
         cases = tuple(drawn_cases(exercise, draw))
-        if not (fault := sameness(cases)):
+        if not (fault := sameness(exercise, cases)):
             trial = make_trial(exercise, cases)
             if not (fault := weakness(trial)):
                 return trial
@@ -216,35 +242,78 @@ def case_in_model(
 # --- Whether they tell enough ---------------------------------------------
 
 
-def sameness(cases: Sequence[Case]) -> str:
+def sameness(exercise: Exercise, cases: Sequence[Case]) -> str:
     """Name a size or a number that is the same in all ordinary cases, or
     return ""."""
     ordinary = [case for case in cases if not case.when]
-    if not ordinary[0].args and not ordinary[0].make:
-        return ""
-    rows = [dict(scalars(case)) for case in ordinary]
+    rows = [{**x.sizes, **scalars(exercise, x)} for x in ordinary]
     for name in set.intersection(*({*row} for row in rows)):
         if len({repr(row[name]) for row in rows}) == 1:
             return f"{name} is {rows[0][name]} in all ordinary cases"
     return ""
 
 
-def scalars(case: Case) -> Iterator[tuple[str, Any]]:
-    """List the sizes and numbers of a case by name."""
-    yield from case.sizes.items()
-    for i, value in enumerate(case.args):
-        if isinstance(value, bool | int | float | str):
-            yield f"input {i}", value
-    for name, value in (case.make or {}).items():
-        if isinstance(value, int | float):
-            yield name, value
+def scalars(exercise: Exercise, case: Case) -> dict[str, Any]:
+    """List by name the arguments that are no tensors; but not those of a
+    translator, whose parameters show them."""
+    args = {**dict(zip(exercise.inputs, case.args)), **(case.make or {})}
+    kinds = () if case.within else (bool, int, float, str, type(None))
+    return {name: x for name, x in args.items() if isinstance(x, kinds)}
+
+
+def held_values(
+    exercise: Exercise, cases: Iterable[Case]
+) -> Iterable[tuple[str, Any]]:
+    """List what each argument may be taken to be in all cases."""
+    return {x: 0 for c in cases for x in scalars(exercise, c).items()}
+
+
+def held(exercise: Exercise, case: Case, name: str, value: Any) -> Case:
+    """Give a case in which an argument has another value."""
+    given = {name: value}
+    args = tuple(given.get(n, x) for n, x in zip(exercise.inputs, case.args))
+    make = case.make and {n: given.get(n, x) for n, x in case.make.items()}
+    return replace(case, args=args, make=make)
+
+
+@lru_cache(64)
+def many_cases(exercise: Exercise) -> list[tuple[Case, Any]]:
+    """Draw many ordinary cases, with the right fingerprints."""
+    draw = Draw(f"{exercise.name} many")
+    cases = [drawn_case(exercise, draw) for _ in range(MANY)]
+    return [*zip(cases, prints_of(answer_of(exercise), cases))]
+
+
+def hidden_mistake(trial: Trial) -> str:
+    """Name a mistake that shows on ordinary cases, but on none of these: the
+    seed would decide about points. Or return ""."""
+    each, many = trial.exercise, many_cases(trial.exercise)
+    here = [(trial.cases[i], trial.right[i]) for i in trial.ordinary]
+    pairs = held_values(each, (*trial.cases, *(case for case, _ in many)))
+    ways: list[Any] = [(edit[-1], (edit,), ("", 0)) for edit in each.edits]
+    ways += [(f"{n} = {x}, always", (), (n, x)) for n, x in pairs]
+    for says, edits, pair in ways:
+        if not shows(each, edits, pair, here) and shows(
+            each, edits, pair, many
+        ):
+            return f"nothing tells {says!r} from 'a right answer'"
+    return ""
+
+
+def shows(
+    exercise: Exercise, edits: TextRows, pair: Any, cases: Iterable[Any]
+) -> bool:
+    """Tell whether a mistake shows on one of some cases."""
+    answer = answer_of(exercise, edits)
+    held_cases = ((held(exercise, x, *pair), right) for x, right in cases)
+    prints = ((print_or_none(answer, 0, x), right) for x, right in held_cases)
+    return not all(same_print(*pair, exercise.tolerance) for pair in prints)
 
 
 def weakness(trial: Trial) -> str:
     """Say which mistake, or constant, the cases do not tell from a right
     answer, or which mistakes not from each other; or return ""."""
-    right = tuple(fingerprint(x) for x in trial.wanted[: len(trial.cases)])
-    rivals: list[Mistake] = [(("a right answer",), right), *trial.single]
+    rivals = [(("a right answer",), trial.right), *trial.single]
     for mine, other in combinations(rivals, 2):
         pairs = zip(mine[1], other[1])
         tolerance = trial.exercise.tolerance
@@ -255,9 +324,11 @@ def weakness(trial: Trial) -> str:
     axes, first = trial.exercise.output, trial.wanted[0]
     if axes and isinstance(first, Tensor) and first.ndim != len(axes):
         return f"expected {axes}, but the right code gives {[*first.shape]}"
-    if trial.exercise.inputs and same_for_all(trial):
+    if not trial.exercise.inputs:
+        return ""
+    if same_for_all(trial):
         return "the right result is the same in all ordinary cases"
-    return ""
+    return hidden_mistake(trial)
 
 
 def same_for_all(trial: Trial) -> bool:
