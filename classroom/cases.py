@@ -48,6 +48,7 @@ class Draw:
 
     def __init__(self, seed: int | str, few: int = len(LONG_PRIMES)):
         self.few = few
+        self.number = 0  # of the case
         self.random = random.Random(str(seed))
         self.generator = torch.Generator().manual_seed(self.below(2**31))
 
@@ -58,6 +59,10 @@ class Draw:
     def choice(self, *values: Any) -> Any:
         """One of several values."""
         return self.random.choice(values)
+
+    def turn(self, *values: Any) -> Any:
+        """The next of several values: each comes in as many cases."""
+        return values[self.number % len(values)]
 
     def sizes(self, letters: Iterable[str]) -> dict[str, int]:
         """A prime for each letter, all different: T, S, C, F and V are 5 or

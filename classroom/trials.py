@@ -4,8 +4,8 @@ each, and what comes of each known mistake.
 An exercise says in lines of Python how its inputs are drawn. The lines of
 `sizes` set sizes by their letters; every other letter is a prime. Inputs with
 letters are normal numbers, unless the lines of `draw` set them by their
-names. Both can use `draw`, which has below, choice, normal, tags, ids and
-flags (see cases.py), the stubs, and what the exercise's notebook imports.
+names. Both can use `draw`, which has below, choice, turn, normal, tags, ids
+and flags (see cases.py), the stubs, and what the exercise's notebook imports.
 """
 
 import ast
@@ -40,7 +40,7 @@ from classroom.outcomes import build_answer
 
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
-MANY = 24  # ordinary cases: what shows on none of them never does
+MANY, VALUES = 24, 6  # ordinary cases, which show what never matters
 SCALE = 0.4  # of the parameters of a layer
 
 
@@ -155,6 +155,7 @@ def drawn_case(
 ) -> Case:
     """Draw one case: the sizes, the inputs, what the edge changes, and then
     what a layer is built with."""
+    draw.number += 1
     sizing, special = ("", *lines)[-2:] if lines else ("", "")
     letters, names = drawn_sizes(exercise, draw, sizing)
     for name, axes in exercise.inputs.items():
@@ -254,18 +255,19 @@ def sameness(exercise: Exercise, cases: Sequence[Case]) -> str:
 
 
 def scalars(exercise: Exercise, case: Case) -> dict[str, Any]:
-    """List by name the arguments that are no tensors; but not those of a
-    translator, whose parameters show them."""
+    """List by name the arguments that are no tensors."""
     args = {**dict(zip(exercise.inputs, case.args)), **(case.make or {})}
-    kinds = () if case.within else (bool, int, float, str, type(None))
+    kinds = bool, int, float, *(() if case.within else (str, type(None)))
     return {name: x for name, x in args.items() if isinstance(x, kinds)}
 
 
 def held_values(
     exercise: Exercise, cases: Iterable[Case]
 ) -> Iterable[tuple[str, Any]]:
-    """List what each argument may be taken to be in all cases."""
-    return {x: 0 for c in cases for x in scalars(exercise, c).items()}
+    """List what each argument may be taken to be in all cases; but not those
+    of a translator, whose parameters show them."""
+    own = [case for case in cases if not case.within]
+    return {x: 0 for case in own for x in scalars(exercise, case).items()}
 
 
 def held(exercise: Exercise, case: Case, name: str, value: Any) -> Case:
@@ -289,25 +291,31 @@ def hidden_mistake(trial: Trial) -> str:
     seed would decide about points. Or return ""."""
     each, many = trial.exercise, many_cases(trial.exercise)
     here = [(trial.cases[i], trial.right[i]) for i in trial.ordinary]
-    pairs = held_values(each, (*trial.cases, *(case for case, _ in many)))
-    ways: list[Any] = [(edit[-1], (edit,), ("", 0)) for edit in each.edits]
-    ways += [(f"{n} = {x}, always", (), (n, x)) for n, x in pairs]
-    for says, edits, pair in ways:
-        if not shows(each, edits, pair, here) and shows(
-            each, edits, pair, many
+    cases = *trial.cases, *(case for case, _ in many[:VALUES])
+    ways: list[Any] = [((edit,), ("", 0)) for edit in each.edits]
+    ways += [((), pair) for pair in held_values(each, cases)]
+    for edits, pair in ways:
+        if hides(each, edits, pair, here) and not never_shows(
+            each, edits, pair
         ):
-            return f"nothing tells {says!r} from 'a right answer'"
+            return f"nothing tells {(*edits, pair)} from a right answer"
     return ""
 
 
-def shows(
+def hides(
     exercise: Exercise, edits: TextRows, pair: Any, cases: Iterable[Any]
 ) -> bool:
-    """Tell whether a mistake shows on one of some cases."""
+    """Tell whether a mistake shows on none of some cases."""
     answer = answer_of(exercise, edits)
     held_cases = ((held(exercise, x, *pair), right) for x, right in cases)
     prints = ((print_or_none(answer, 0, x), right) for x, right in held_cases)
-    return not all(same_print(*pair, exercise.tolerance) for pair in prints)
+    return all(same_print(*both, exercise.tolerance) for both in prints)
+
+
+@lru_cache(4096)
+def never_shows(exercise: Exercise, edits: TextRows, pair: Any) -> bool:
+    """Tell whether a mistake shows on none of many ordinary cases."""
+    return hides(exercise, edits, pair, many_cases(exercise))
 
 
 def weakness(trial: Trial) -> str:
