@@ -90,10 +90,7 @@ def find_exercises(words: Sequence[str]) -> list[str]:
             groups.setdefault(group, []).append(name)
     for word in words:
         if word not in groups and word.isdigit():
-            raise ValueError(
-                f"chapter {word} has no exercise without a solution: name "
-                f"others, which `classroom list --chapter {word}` lists."
-            )
+            raise ValueError(f"chapter {word} has no exercise for homework.")
     named = (groups.get(word) or [exercise(word).name] for word in words)
     return list(dict.fromkeys(chain(*named)))
 
@@ -110,12 +107,11 @@ def parse_points(names: Sequence[str], words: str) -> dict[str, float]:
             points |= dict.fromkeys(named, float(number))
         except ValueError:
             named = []
-        if not {*named} <= {*names}:
-            raise ValueError(f"--points {name}={number}: not assigned.")
-        if not named or not 0 < points[named[0]] < float("inf"):
+        known = named and {*named} <= {*names}
+        if not known or not 0 < points[named[0]] < float("inf"):
             raise ValueError(
-                f"--points {number}: give a number above 0, or NAME=NUMBER, "
-                "with commas between."
+                f"--points {words}: give a number above 0, or NAME=NUMBER of "
+                "what is assigned, with commas between."
             )
     return points
 

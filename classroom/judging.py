@@ -244,8 +244,8 @@ def hunt_verdict(name: str, left: int) -> Verdict:
     """Give a third of the points for each bug that is mended. How many are
     left is 0 where that is not known; no bug is named. `check` does not know
     which ones were planted."""
-    says = f"it gives what the correct file gives with {left} bugs in it"
-    says = says.replace("1 bugs", "one bug").replace("2 bugs", "two bugs")
+    bugs = ("no", "one bug", "two bugs")[left]
+    says = f"it gives what the correct file gives with {bugs} in it"
     if not left:
         says = "no bug is fixed yet, or a change has introduced a new fault"
     share = (BUGS - left) / BUGS if left else 0

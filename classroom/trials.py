@@ -75,18 +75,9 @@ class Trial:
 
     @cached_property
     def general(self) -> tuple[Mistake, ...]:
-        """Mistakes that no author lists: an argument is not used."""
-        each, says = self.exercise, "`{}` is taken as {} in every call: use it"
-        return tuple(
-            (
-                (says.format(*pair),),
-                prints_of(
-                    answer_of(each), [held(each, x, *pair) for x in self.cases]
-                ),
-            )
-            for pair in held_values(each, self.cases)
-            if each.right
-        )
+        """Mistakes that no author lists: none without the right code."""
+        each = self.exercise
+        return tuple(unused_arguments(each, self.cases) if each.right else ())
 
     @cached_property
     def right(self) -> tuple[Any, ...]:
@@ -101,12 +92,16 @@ class Trial:
 
 @lru_cache(64)
 def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
-    """Draw the trial of a seed, again and again until no size and no number
-    is the same in all ordinary cases, and each mistake shows.
+    """Draw the trial of a seed."""
+    return telling_trial(exercise, Draw(f"{exercise.name} {seed}"))
+
+
+def telling_trial(exercise: Exercise, draw: Draw) -> Trial:
+    """Draw a trial, again and again until no size and no number is the same
+    in all ordinary cases, and each mistake shows.
 
     Raises ValueError where an exercise never gets there.
     """
-    draw = Draw(f"{exercise.name} {seed}")
     faults: Counter[str] = Counter()
     for _ in range(DRAWS if exercise.inputs else 1):
         cases = tuple(drawn_cases(exercise, draw))
@@ -155,7 +150,7 @@ def drawn_case(
 ) -> Case:
     """Draw one case: the sizes, the inputs, what the edge changes, and then
     what a layer is built with."""
-    draw.number += 1
+    draw.case += 1
     sizing, special = ("", *lines)[-2:] if lines else ("", "")
     letters, names = drawn_sizes(exercise, draw, sizing)
     for name, axes in exercise.inputs.items():
@@ -278,6 +273,19 @@ def held(exercise: Exercise, case: Case, name: str, value: Any) -> Case:
     return replace(case, args=args, make=make)
 
 
+def unused_arguments(
+    exercise: Exercise, cases: Sequence[Case]
+) -> Iterator[Mistake]:
+    """Compute what comes where an argument is not used."""
+    answer = answer_of(exercise)
+    for name, value in held_values(exercise, cases):
+        says = f"`{name}` is taken as {value!r} in every call: use it"
+        prints = prints_of(
+            answer, [held(exercise, x, name, value) for x in cases]
+        )
+        yield (says,), prints
+
+
 @lru_cache(64)
 def many_cases(exercise: Exercise) -> list[tuple[Case, Any]]:
     """Draw many ordinary cases, with the right fingerprints."""
@@ -292,13 +300,13 @@ def hidden_mistake(trial: Trial) -> str:
     each, many = trial.exercise, many_cases(trial.exercise)
     here = [(trial.cases[i], trial.right[i]) for i in trial.ordinary]
     cases = *trial.cases, *(case for case, _ in many[:VALUES])
-    ways: list[Any] = [((edit,), ("", 0)) for edit in each.edits]
+    ways: list[Any] = [((edit,), ("", edit[-1])) for edit in each.edits]
     ways += [((), pair) for pair in held_values(each, cases)]
     for edits, pair in ways:
-        if hides(each, edits, pair, here) and not never_shows(
-            each, edits, pair
-        ):
-            return f"nothing tells {(*edits, pair)} from a right answer"
+        way = each, edits, pair
+        if hides(*way, here) and not never_shows(*way):
+            says = " = ".join(map(str, pair)).removeprefix(" = ")
+            return f"nothing tells {says!r} from 'a right answer'"
     return ""
 
 
