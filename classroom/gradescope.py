@@ -142,7 +142,7 @@ def grade_here(folder: str, user: int = STUDENT) -> None:
     origin = [assignment.seed, number, submission.cells]
     seed = hashlib.sha256(json.dumps(origin).encode()).hexdigest()
     sandbox = DiscreetSandbox(not user, user, TIME)
-    done = grade(submission, replace(assignment, seed=seed), sandbox)
+    done = grade(submission, replace(assignment, numbers=seed), sandbox)
     text = json.dumps(results(done), indent=1)
     (home / "results" / "results.json").write_text(text, "utf8")
 

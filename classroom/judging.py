@@ -3,13 +3,14 @@ comes of the exercise's mistakes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from classroom.cases import Case
 from classroom.dependence import Dependence, wrong_dependence
 from classroom.evidence import equal, evidence
 from classroom.exercise import Exercise
-from classroom.mistakes import Mistake, answer_of, fingerprint, same_print
+from classroom.mistakes import answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
@@ -129,7 +130,9 @@ def wrong_verdict(
     if each.kind == "hunt":
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
-    says, dependence = sentence("; and ".join(sentences) or label), None
+    both = "two mistakes together give just this: " * (len(sentences) > 1)
+    says, dependence = both + "; and ".join(sentences), None
+    says = sentence(says or label)
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
     elif not sentences and (dependence := dependence_of(trial, outcomes)):
@@ -165,38 +168,34 @@ def known_mistakes(
     trial: Trial, outcomes: Sequence[Outcome]
 ) -> tuple[str, ...]:
     """Find the fewest mistakes that give just what came of all cases; or of
-    the ordinary ones, where something else is wrong at an edge."""
+    the ordinary ones, where something else is wrong at an edge: but True and
+    False may agree there by chance."""
     prints = [
         None if outcome.error else fingerprint(outcome.value)
         for outcome in outcomes[: len(trial.cases)]
     ]
-    right = [fingerprint(x) for x in trial.wanted[: len(prints)]]
-    tolerance = trial.exercise.tolerance
-    changed = [
-        i
-        for i in trial.ordinary
-        if not same_print(prints[i], right[i], tolerance)
-    ]
-    for places in range(len(prints)), trial.ordinary if changed else ():
-        for mistakes in (lambda: trial.single), (lambda: trial.double):
-            if says := explanations(mistakes(), prints, places, tolerance):
+    hunt = trial.exercise.kind == "hunt"
+    truth = trial.right[0][0].startswith("True")
+    for places in (range(len(prints)), trial.ordinary)[: 2 - truth]:
+        for kind in ("single", "double", "general")[: 3 - hunt]:
+            if says := explanations(trial, kind, prints, places):
                 return says
     return ()
 
 
 def explanations(
-    mistakes: Sequence[Mistake],
-    prints: Sequence[Any],
-    places: Sequence[int],
-    tolerance: float,
+    trial: Trial, kind: str, prints: Sequence[Any], places: Sequence[int]
 ) -> tuple[str, ...]:
     """Give the sentences of the mistake that explains what came in these
-    places: none where several different ones do."""
+    places, where something is wrong: none where several different ones do."""
+    near = partial(same_print, tolerance=trial.exercise.tolerance)
+    if all(near(prints[i], trial.right[i]) for i in places):
+        return ()
     candidates = {
         sentences
-        for sentences, expected in mistakes
-        if places
-        and all(same_print(prints[i], expected[i], tolerance) for i in places)
+        for sentences, expected in getattr(trial, kind)
+        if all(near(prints[i], expected[i]) for i in places)
+        if not all(near(expected[i], trial.right[i]) for i in places)
     }
     return candidates.pop() if len(candidates) == 1 else ()
 
@@ -243,8 +242,10 @@ def result_verdict(exercise: Exercise, result: Any) -> Verdict:
 
 def hunt_verdict(name: str, left: int) -> Verdict:
     """Give a third of the points for each bug that is mended. How many are
-    left is 0 where that is not known; no bug is named."""
-    says = f"{BUGS - left} of {BUGS} bugs are fixed, nothing else has changed"
+    left is 0 where that is not known; no bug is named. `check` does not know
+    which ones were planted."""
+    bugs = ("no", "one bug", "two bugs")[left]
+    says = f"it gives what the correct file gives with {bugs} in it"
     if not left:
         says = "no bug is fixed yet, or a change has introduced a new fault"
     share = (BUGS - left) / BUGS if left else 0

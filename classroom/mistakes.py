@@ -101,8 +101,12 @@ def mistake_of(
         if len(edits) == 1:
             raise
         return None
-    prints = (print_or_none(answer, *pair) for pair in enumerate(cases))
-    return sentences, tuple(prints)
+    return sentences, prints_of(answer, cases)
+
+
+def prints_of(answer: Any, cases: Sequence[Case]) -> tuple[Any, ...]:
+    """Give the fingerprints of what comes of cases."""
+    return tuple(print_or_none(answer, *pair) for pair in enumerate(cases))
 
 
 def print_or_none(answer: Any, seed: int, case: Case) -> Any:

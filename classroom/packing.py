@@ -6,9 +6,7 @@ import lzma
 import math
 import tomllib
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +23,7 @@ from classroom.exercise import (
     statement_files,
 )
 from classroom.stored import find_trial, trial_json
-from classroom.trials import (
-    DRAWS,
-    Trial,
-    drawn_cases,
-    make_trial,
-    sameness,
-    weakness,
-)
+from classroom.trials import Trial, telling_trial
 
 FEW = 2  # sizes that each axis of a stored trial can have
 TABLE = 997  # numbers, from which all that are stored are taken
@@ -105,22 +96,12 @@ class ShortDraw(Draw):
 
 def small_trial(exercise: Exercise) -> Trial:
     """Of a few trials that tell enough, give the one that takes the fewest
-    letters. Raises ValueError where no draw tells enough."""
-    few = [*islice(telling_trials(exercise), CANDIDATES)]
-    if not few:
-        raise ValueError(f"{exercise.name}: no small trial tells enough.")
-    return min(few, key=lambda trial: len(json.dumps(trial_json(trial))))
-
-
-def telling_trials(exercise: Exercise) -> Iterator[Trial]:
-    """Draw trials, and give those that tell enough, without the probes."""
-    for n in range(DRAWS):
-        cases = tuple(drawn_cases(exercise, ShortDraw(f"{exercise.name} {n}")))
-        if not sameness(cases):
-            trial = make_trial(exercise, cases)
-            if not weakness(trial):
-                wanted = tuple(map(rounded_value, trial.wanted[: len(cases)]))
-                yield replace(trial, probes=(), wanted=wanted)
+    letters, without the probes."""
+    draws = (ShortDraw(f"{exercise.name} {n}") for n in range(CANDIDATES))
+    few = [telling_trial(exercise, draw) for draw in draws]
+    best = min(few, key=lambda trial: len(json.dumps(trial_json(trial))))
+    wanted = map(rounded_value, best.wanted[: len(best.cases)])
+    return replace(best, probes=(), wanted=tuple(wanted))
 
 
 def rounded_value(value: Any) -> Any:

@@ -218,7 +218,10 @@ def test_an_error_shows_the_line_and_the_shapes_on_it():
         (lambda q, k: -right_scores(q, k), "right = -1 × yours"),
         (lambda q, k: right_scores(q, k) + 0.5, "right - yours = -0.5"),
         (lambda q, k: right_scores(q, k) / len(q), "× yours everywhere"),
-        (lambda q, k: right_scores(q, k).roll(1, -1), "right[i] is yours[i + 1]"),
+        (
+            lambda q, k: right_scores(q, k).roll(1, -1),
+            "right[i] is yours[i + 1]",
+        ),
         (lambda q, k: right_scores(q, k) * torch.nan, "is nan, should be"),
         (lambda q, k: right_scores(q.flip(1), k), "values are wrong"),
         (lambda q, k: right_scores(q, k).mT, "axes 1 and 2 are swapped"),

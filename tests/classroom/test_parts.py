@@ -7,7 +7,7 @@ import types
 import pytest
 
 from classroom import check
-from classroom.course import assignment
+from classroom.assignment import Assignment, find_exercises, parse_points
 from classroom.exercise import exercise
 from classroom.grading import grade
 from classroom.judging import all_cases
@@ -67,9 +67,14 @@ def with_slips(*slips: tuple[str, str], more: str = "") -> str:
     return code + more
 
 
+def assigned(*names: str) -> Assignment:
+    """Some parts, with their own points."""
+    return Assignment("", "autumn", parse_points(find_exercises(names), ""))
+
+
 def lost(code: str, *parts: str) -> dict[str, str]:
     """What is said of the parts that do not have all their points."""
-    given = assignment("build", "autumn", *parts)
+    given = assigned(*parts)
     sandbox = Sandbox(trusted=True, seconds=60)
     done = grade(Submission("student", (code,)), given, sandbox)
     few = [mark for mark in done.marks if (mark.points or 0) < mark.most]
@@ -106,7 +111,7 @@ def test_what_a_process_is_lent_for_a_later_part_forges_no_earlier_one(
     calls = len(all_cases(exercise("build_norm"), "graded autumn"))
     attack = FORGED.replace("PLACE", str(tmp_path / "seen.pt"))
     code = with_slips(NORM, more=attack.replace("CALLS", str(calls)))
-    given = assignment("build", "autumn", *PARTS)
+    given = assigned(*PARTS)
     sandbox = Sandbox(trusted=True, seconds=60)
     done = grade(Submission("student", (code,)), given, sandbox)
     points = {mark.exercise: mark.points for mark in done.marks}

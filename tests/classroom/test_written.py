@@ -17,9 +17,9 @@ import pytest
 
 from classroom import outcomes
 from classroom.exercise import Exercise, exercise, exercises
-from classroom.judging import is_right, try_answer
-from classroom.mistakes import answer_of
-from classroom.trials import draw_trial
+from classroom.judging import PART, is_right, try_answer
+from classroom.mistakes import answer_of, same_print
+from classroom.trials import Trial, draw_trial
 from tests.helpers.answers import (
     FOLDER,
     PACKED,
@@ -29,9 +29,11 @@ from tests.helpers.answers import (
     solutions,
 )
 
-# `make answers` tries all of them on twenty seeds, and every small fault.
+# `make answers` tries all of them on twenty seeds, and every small fault; and
+# draws a thousand times, or ANSWERS times.
 ALL = "ANSWERS" in os.environ
 SEEDS = range(20 if ALL else 3)
+COUNT = os.environ.get("ANSWERS", "3").replace("all", "1000")
 SOLUTIONS = {answer.exercise: answer for answer in solutions()}
 # Parts of assignments have a reference run instead: test_course.py.
 CODED = [
@@ -39,6 +41,10 @@ CODED = [
     for name, each in exercises().items()
     if not each.rubric and not each.points
 ]
+
+
+DRAWN = [n for n, x in exercises().items() if x.right and not x.rubric]
+DRAWN = [n for n in DRAWN if exercise(n).kind != "result"]
 
 
 @pytest.fixture(scope="module", params=CODED)
@@ -75,6 +81,27 @@ def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
         for edit in each.edits:
             verdict = try_answer(each, answer_of(each, (edit,)), seed)
             assert verdict.mistakes == (edit[-1],), (seed, verdict)
+
+
+def shares(trial: Trial) -> Iterator[tuple[str, float]]:
+    """What each mistake gets: listed ones, and a number held fast."""
+    for (says,), prints in (*trial.single, *trial.general):
+        pairs = zip(prints, trial.right, trial.cases)
+        near = trial.exercise.tolerance
+        wrong = [case for x, y, case in pairs if not same_print(x, y, near)]
+        yield says, (PART * bool(wrong[0].when) if wrong else 1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_an_answer_gets_is_the_same_with_every_seed(name):
+    each, first = exercise(name), {}
+    for seed in range(int(COUNT)) if each.inputs else [0]:
+        trial = draw_trial(each, seed)
+        assert try_answer(each, answer_of(each), seed).right, seed
+        for says, share in shares(trial):
+            assert share == first.setdefault(says, share), (says, seed)
+    assert not any(first[edit[-1]] == 1 for edit in each.edits)
 
 
 def test_each_exercise_has_several_answers_and_homework_more():
