@@ -2,12 +2,12 @@
 comes of the exercise's mistakes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from classroom.cases import Case
-from classroom.dependence import Dependence, wrong_dependence
 from classroom.evidence import equal, evidence
+from classroom.examples import example_text
 from classroom.exercise import Exercise
 from classroom.mistakes import Mistake, answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
@@ -33,9 +33,7 @@ class Verdict:
     `share` of the points is 1, ½ or 0 by the RULE, thirds in a hunt, or None
     where a person has to read. `mistakes` name what is wrong, the same words
     for all who did it. `says` is for the student, and has no number of what
-    came out; `seen` has them. `dependence` has a matrix, where it tells
-    something: which place of the result (its row) depends on which of the
-    input.
+    came out; `seen` and `example` have them.
     """
 
     name: str
@@ -43,7 +41,7 @@ class Verdict:
     says: str
     mistakes: tuple[str, ...] = ()
     seen: str = ""
-    dependence: Dependence | None = field(default=None, compare=False)
+    example: str = ""
 
     @property
     def right(self) -> bool:
@@ -54,7 +52,8 @@ class Verdict:
     def text(self) -> str:
         """All that can be said, with the numbers."""
         detail = f" ({sentence(self.seen)})" if self.seen else ""
-        return f"{self.says}{detail}"
+        example = f"\n{sentence(self.example)}" if self.example else ""
+        return f"{self.says}{detail}{example}"
 
     def __str__(self) -> str:
         sign = "–" if self.share is None else "✗✓"[self.right]
@@ -129,31 +128,29 @@ def wrong_verdict(
     if each.kind == "hunt":
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
-    says, dependence = sentence("; and ".join(sentences) or label), None
+    says = sentence("; and ".join(sentences) or label)
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
-    elif not sentences and (dependence := dependence_of(trial, outcomes)):
-        says = f"{says} {sentence(dependence.says)}"
     return Verdict(
         each.name,
         PART if case.when else 0,
         says,
         sentences or (f"{label}, for {case.when}" if case.when else label,),
         detail,
-        dependence,
+        "" if sentences or case.when else smallest_failure(trial, outcomes),
     )
 
 
-def dependence_of(
-    trial: Trial, outcomes: Sequence[Outcome]
-) -> Dependence | None:
-    """Compare what depends on what, where the exercise asks that."""
-    n = len(trial.cases)
-    if not trial.probes:
-        return None
-    values = [o.value for o in (outcomes[0], *outcomes[n + 1 :])]
-    right = trial.wanted[0], *trial.wanted[n:]
-    return wrong_dependence(trial.exercise, values, right)
+def smallest_failure(trial: Trial, outcomes: Sequence[Outcome]) -> str:
+    """Show the smallest input on which an answer is wrong, if one is small."""
+    each, n = trial.exercise, len(trial.cases)
+    for case, wanted, came in zip(
+        trial.small, trial.wanted[n:], outcomes[n + 1 :]
+    ):
+        if not came.error and not is_right(came, wanted, each):
+            if text := example_text(each, case, came.value, wanted):
+                return text
+    return ""
 
 
 def sentence(text: str) -> str:
@@ -178,8 +175,9 @@ def known_mistakes(
         if not same_print(prints[i], right[i], tolerance)
     ]
     for places in range(len(prints)), trial.ordinary if changed else ():
-        for mistakes in (lambda: trial.single), (lambda: trial.double):
-            if says := explanations(mistakes(), prints, places, tolerance):
+        for kind in "single", "double", "general":
+            mistakes = getattr(trial, kind)
+            if says := explanations(mistakes, prints, places, tolerance):
                 return says
     return ()
 

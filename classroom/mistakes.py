@@ -1,10 +1,12 @@
 """Right answers, the mistakes that can be made in them, and what shows that
 an answer gives what a mistake gives."""
 
+import ast
+import contextlib
 import copy
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import torch
@@ -13,8 +15,14 @@ from torch import Tensor
 from classroom.cases import Case
 from classroom.evidence import is_whole, kind
 from classroom.exercise import Exercise
-from classroom.outcomes import build_answer, own_seed
+from classroom.outcomes import (
+    TookTooLong,
+    build_answer,
+    own_seed,
+    time_limit,
+)
 from classroom.values import plain_value
+from classroom.variants import faults, slips, variants
 
 HEAD = """\
 import math
@@ -45,8 +53,13 @@ def answer_of(exercise: Exercise, edits: tuple = ()) -> Any:
     Raises ValueError for an edit of what does not stand there once, and for
     code that defines no answer.
     """
+    return answer_in(exercise, edited_code(exercise, edits))
+
+
+def answer_in(exercise: Exercise, code: str) -> Any:
+    """Run code, and give the answer that it defines."""
     names = dict(base_names(exercise.names))
-    exec(edited_code(exercise, edits), names)
+    exec(code, names)
     if exercise.name not in names:
         raise ValueError(
             f"{exercise.name}: the right code defines no such name."
@@ -105,6 +118,29 @@ def mistake_of(
     return sentences, tuple(prints)
 
 
+def small_changes(
+    exercise: Exercise, cases: Sequence[Case]
+) -> list[Mistake]:
+    """Compute what comes of cases with each small change of the right code,
+    and say which: of several with the same results, the first two."""
+    plain, tolerance = ast.unparse(ast.parse(exercise.right)), exercise.tolerance
+    codes = [(plain, ""), *variants(plain, lambda x: chain(slips(x), faults(x)))]
+    found: list[tuple[list[str], tuple[Any, ...]]] = []
+    for code, says in codes:
+        with contextlib.suppress(Exception, TookTooLong), time_limit(1):
+            answer = answer_in(exercise, code)
+            prints = tuple(print_or_none(answer, *x) for x in enumerate(cases))
+            same = (y for y, x in found if same_prints(x, prints, tolerance))
+            if any(prints):
+                group = next(same, None)
+                if group is None: found.append(([says], prints))
+                else: group.append(says)
+    return [
+        ((f"the results are those of a right answer {', or '.join(says[:2])}",), prints)
+        for says, prints in found[1:]
+    ]
+
+
 def print_or_none(answer: Any, seed: int, case: Case) -> Any:
     """Give the fingerprint of what comes of a case, None for an error."""
     try:
@@ -159,4 +195,13 @@ def same_print(mine: Any, other: Any, tolerance: float) -> bool:
     return all(
         abs(a - b) <= 2 * tolerance + 1e-5 * abs(b)
         for a, b in zip(mine[1], other[1])
+    )
+
+
+def same_prints(
+    mine: Sequence[Any], other: Sequence[Any], tolerance: float
+) -> bool:
+    """Tell whether the fingerprints of all cases are the same."""
+    return all(
+        a == b or same_print(a, b, tolerance) for a, b in zip(mine, other)
     )

@@ -32,7 +32,9 @@ from classroom.trials import (
     make_trial,
     sameness,
     weakness,
+    with_small_cases,
 )
+from classroom.values import to_json
 
 FEW = 2  # sizes that each axis of a stored trial can have
 TABLE = 997  # numbers, from which all that are stored are taken
@@ -40,7 +42,7 @@ DECIMALS = 3  # that they have
 CANDIDATES = 5  # trials that tell enough, of which the smallest is stored
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
-KEYS += "dependence", "without", "tolerance", "rubric", "assignable"
+KEYS += "without", "tolerance", "rubric", "assignable"
 
 
 def pack_homework(folder: Path) -> list[Path]:
@@ -104,23 +106,24 @@ class ShortDraw(Draw):
 
 
 def small_trial(exercise: Exercise) -> Trial:
-    """Of a few trials that tell enough, give the one that takes the fewest
-    letters. Raises ValueError where no draw tells enough."""
+    """Of a few trials that tell enough, give the one whose cases take the
+    fewest letters. Raises ValueError where no draw tells enough."""
     few = [*islice(telling_trials(exercise), CANDIDATES)]
     if not few:
         raise ValueError(f"{exercise.name}: no small trial tells enough.")
-    return min(few, key=lambda trial: len(json.dumps(trial_json(trial))))
+    return min(few, key=lambda x: len(json.dumps([*map(to_json, x.calls)])))
 
 
 def telling_trials(exercise: Exercise) -> Iterator[Trial]:
-    """Draw trials, and give those that tell enough, without the probes."""
+    """Draw trials, and give those that tell enough, with small cases."""
     for n in range(DRAWS):
         cases = tuple(drawn_cases(exercise, ShortDraw(f"{exercise.name} {n}")))
         if not sameness(cases):
             trial = make_trial(exercise, cases)
             if not weakness(trial):
-                wanted = tuple(map(rounded_value, trial.wanted[: len(cases)]))
-                yield replace(trial, probes=(), wanted=wanted)
+                trial = with_small_cases(trial)
+                wanted = tuple(map(rounded_value, trial.wanted))
+                yield replace(trial, wanted=wanted)
 
 
 def rounded_value(value: Any) -> Any:

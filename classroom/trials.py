@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from classroom import stubs
-from classroom.cases import Case, Draw
-from classroom.dependence import probes
+from classroom.cases import Case, Draw, SmallDraw
+from classroom.examples import example_text
 from classroom.exercise import Exercise
 from classroom.mistakes import (
     Mistake,
@@ -32,31 +32,33 @@ from classroom.mistakes import (
     fingerprint,
     mistake_of,
     same_print,
+    small_changes,
     value_of,
 )
 from classroom.outcomes import build_answer
 
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
+SMALL, SMALL_DRAWS = 4, 24  # cases, and attempts to draw them
 SCALE = 0.4  # of the parameters of a layer
 
 
 @dataclass
 class Trial:
-    """Cases, probes of what depends on what, and what should come of all of
-    them; and the known mistakes that are made alone."""
+    """Cases and what should come of them, last of the small ones, which show
+    a fault and decide nothing; and the known mistakes that are made alone."""
 
     exercise: Exercise
     cases: tuple[Case, ...]
-    probes: tuple[Case, ...]
     wanted: tuple[Any, ...]
     single: tuple[Mistake, ...]
+    small: tuple[Case, ...] = ()
 
     @property
     def calls(self) -> list[Case]:
         """What an answer is called with: the cases, the first again, and the
-        probes."""
-        return [*self.cases, self.cases[0], *self.probes]
+        small ones."""
+        return [*self.cases, self.cases[0], *self.small]
 
     @cached_property
     def double(self) -> tuple[Mistake, ...]:
@@ -66,6 +68,14 @@ class Trial:
             for pair in combinations(self.exercise.edits, 2)
             if (mistake := mistake_of(self.exercise, pair, self.cases))
         )
+
+    @cached_property
+    def general(self) -> tuple[Mistake, ...]:
+        """Mistakes that nobody has listed: small changes of the right code,
+        which is homework's secret."""
+        if self.exercise.kind == "hunt":
+            return ()
+        return tuple(small_changes(self.exercise, self.cases))
 
     @property
     def ordinary(self) -> list[int]:
@@ -87,7 +97,7 @@ def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
         if not (fault := sameness(cases)):
             trial = make_trial(exercise, cases)
             if not (fault := weakness(trial)):
-                return trial
+                return with_small_cases(trial)
         faults[fault] += 1
     often = [x for x, _ in faults.most_common() if x.startswith("nothing")]
     why = "; ".join((often or [*faults])[:3])
@@ -99,15 +109,36 @@ def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
 
 def make_trial(exercise: Exercise, cases: tuple[Case, ...]) -> Trial:
     """Compute what should come of cases, and what comes of each mistake."""
-    moved = tuple(probes(exercise, cases[0]))
     answer = answer_of(exercise)
-    wanted = tuple(value_of(answer, case) for case in (*cases, *moved))
+    wanted = tuple(value_of(answer, case) for case in cases)
     single = tuple(
         mistake
         for edit in exercise.edits
         if (mistake := mistake_of(exercise, (edit,), cases))
     )
-    return Trial(exercise, cases, moved, wanted, single)
+    return Trial(exercise, cases, wanted, single)
+
+
+def with_small_cases(trial: Trial) -> Trial:
+    """Add a few small cases that an example can show, the smallest first."""
+    exercise, found = trial.exercise, dict[str, tuple[Case, Any]]()
+    if not exercise.inputs or trial.cases[0].within:
+        return trial
+    answer = answer_of(exercise)
+    for n in range(SMALL_DRAWS):
+        draw = SmallDraw(f"{exercise.name} {n}", 2 + n % 4)
+        try:
+            case = drawn_case(exercise, draw)
+            wanted = value_of(answer, case, n)
+        except Exception:  # no input is so small
+            continue
+        if text := example_text(exercise, case, None, wanted):
+            found[text] = case, wanted
+        if n > SMALL_DRAWS / 3 and not found:
+            break
+    texts = sorted(found, key=len)[:: max(1, len(found) // SMALL)][:SMALL]
+    small, values = zip(*map(found.__getitem__, texts)) if texts else ((), ())
+    return replace(trial, small=small, wanted=(*trial.wanted, *values))
 
 
 # --- Cases ----------------------------------------------------------------

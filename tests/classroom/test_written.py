@@ -5,12 +5,9 @@ unless a list says why nobody could see the change.
 """
 
 import ast
-import copy
 import os
-import re
 import tomllib
 import zipfile
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -20,6 +17,7 @@ from classroom.exercise import Exercise, exercise, exercises
 from classroom.judging import is_right, try_answer
 from classroom.mistakes import answer_of
 from classroom.trials import draw_trial
+from classroom.variants import EVERYWHERE, faults, variants
 from tests.helpers.answers import (
     FOLDER,
     PACKED,
@@ -87,43 +85,15 @@ def test_each_exercise_has_several_answers_and_homework_more():
 
 # --- Small faults ---------------------------------------------------------
 
-# What takes its arguments in any order; a list drawn by hand is data.
-EITHER = re.compile(
-    "transpose|max|min|maximum|minimum|logaddexp|dot|union|isclose"
-)
-SAMPLE = re.compile("manual_seed|randn")
-# An operator, and those that could stand in its place.
-PLACES = """
-Add Sub, Sub Add, Mult Div, Div Mult, FloorDiv Mult, Mod FloorDiv, Pow Mult,
-MatMult Mult, BitAnd BitOr, BitOr BitAnd, Lt LtE Gt, LtE Lt GtE, Gt GtE Lt,
-GtE Gt LtE, Eq NotEq, NotEq Eq, And Or, Or And, In NotIn, NotIn In"""
-SWAPS = {
-    getattr(ast, op): tuple(getattr(ast, other) for other in others)
-    for op, *others in map(str.split, PLACES.split(","))
-}
-
 
 def faulty(code: str) -> list[tuple[str, str, str]]:
-    """Give the code with each fault: the line before and after, and all.
-    What chooses a random sample stays, as another one would do."""
-    tree = ast.parse(code)
-    plain = ast.unparse(tree)
-    faults, sample = {}, set()
-    for number, node in enumerate(ast.walk(tree)):
-        if isinstance(node, ast.Call) and SAMPLE.fullmatch(name_of(node)):
-            sample |= {*ast.walk(node)}
-        if node in sample:
-            continue
-        for change in changes(node):
-            new = copy.deepcopy(tree)
-            target = next(
-                x for i, x in enumerate(ast.walk(new)) if i == number
-            )
-            change(target)
-            text = ast.unparse(ast.fix_missing_locations(new))
-            if text != plain and text not in faults:
-                faults[text] = (*lines_of(plain, text), text)
-    return list(faults.values())
+    """Give the code with each fault: the line before and after, and all."""
+    plain = ast.unparse(ast.parse(code))
+    return [
+        (*lines_of(plain, text), text)
+        for text, says in variants(code, faults)
+        if not says.endswith(EVERYWHERE)
+    ]
 
 
 def lines_of(before: str, after: str) -> tuple[str, str]:
@@ -131,65 +101,6 @@ def lines_of(before: str, after: str) -> tuple[str, str]:
     pairs = zip(before.splitlines(), after.splitlines())
     differ = ((a.strip(), b.strip()) for a, b in pairs if a != b)
     return next(differ, ("", ""))
-
-
-def changes(node: ast.AST) -> Iterator:
-    """What can be done to a node."""
-    yield from (swapped(new) for new in swaps(node))
-    match node:
-        case ast.Constant(value=bool()):
-            yield lambda n: setattr(n, "value", not n.value)
-        case ast.Constant(value=int() | float()):
-            yield lambda n: setattr(n, "value", n.value + 1)
-            if node.value not in (0, 0.0):  # -1 is often the last of two
-                yield lambda n: setattr(n, "value", n.value - 1)
-        case ast.UnaryOp(operand=ast.Constant(value=int())):
-            pass  # an axis, whose number changes
-        case ast.UnaryOp():
-            yield lambda n: setattr(n, "op", ast.UAdd())
-        case ast.Call(keywords=[_, *_]):
-            for i in range(len(node.keywords)):
-                yield lambda n, i=i: n.keywords.pop(i)
-        case ast.Call(args=[_, _, *_]) if not EITHER.fullmatch(name_of(node)):
-            yield lambda n: n.args.reverse()
-        case ast.Subscript(slice=ast.Slice()):
-            yield lambda n: setattr(n, "slice", ast.Slice())
-        case ast.If() | ast.IfExp() | ast.While():
-            yield lambda n: setattr(n, "test", ast.Constant(False))
-        case ast.FunctionDef(body=[_, _, *_]):
-            for i, line in enumerate(node.body):
-                if not isinstance(line, ast.Return):
-                    yield lambda n, i=i: n.body.pop(i)
-    if isinstance(node, ast.If | ast.IfExp):
-        yield lambda n: setattr(n, "test", ast.Constant(True))
-
-
-def name_of(call: ast.Call) -> str:
-    """The name of what is called."""
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
-
-
-def swaps(node: ast.AST) -> tuple:
-    """The operators that could stand in the place of a node's."""
-    op = getattr(node, "op", None)
-    if isinstance(node, ast.Compare):
-        op = node.ops[0]
-        limit = getattr(node.comparators[0], "value", 0)
-        if isinstance(limit, float):  # no number is just on the limit
-            return SWAPS.get(type(op), ())[-1:]
-    return SWAPS.get(type(op), ())
-
-
-def swapped(new: type):
-    """Put another operator into a node."""
-
-    def change(node):
-        if isinstance(node, ast.Compare):
-            node.ops[0] = new()
-        else:
-            node.op = new()
-
-    return change
 
 
 @cache
