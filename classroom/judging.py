@@ -1,9 +1,12 @@
 """Judging: what came of an answer, against what should, and against what
 comes of the exercise's mistakes."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from torch import Tensor
 
 from classroom.cases import Case
 from classroom.evidence import equal, evidence
@@ -13,7 +16,7 @@ from classroom.mistakes import Mistake, answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
-from classroom.values import Strange
+from classroom.values import Strange, plain_value
 
 BUGS = 3  # in a hunt
 PART = 0.5  # of the points, for what is wrong only at an edge
@@ -91,7 +94,9 @@ def judge(
 
 def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     """Judge by a trial what came of its calls."""
-    exercise = trial.exercise
+    exercise, rows = trial.exercise, trial.wanted[0]
+    if isinstance(rows, tuple) and {*map(type, rows)} == {tuple}:
+        outcomes = [in_rows(outcome) for outcome in outcomes]
     wrong = [
         i
         for i, outcome in enumerate(outcomes[: len(trial.cases)])
@@ -100,6 +105,13 @@ def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     if not wrong:
         return side_effects(trial, outcomes)
     return wrong_verdict(trial, outcomes, wrong)
+
+
+def in_rows(outcome: Outcome) -> Outcome:
+    """Take a matrix for the lists of numbers that were asked for."""
+    if not isinstance(outcome.value, Tensor):
+        return outcome
+    return replace(outcome, value=plain_value((outcome.value * 1).tolist()))
 
 
 def is_right(outcome: Outcome, wanted: Any, exercise: Exercise) -> bool:
@@ -129,6 +141,9 @@ def wrong_verdict(
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
     says = sentence("; and ".join(sentences) or label)
+    if any(edit[-1] in sentences for edit in each.edits):
+        # A second explanation would only be in the way.
+        detail = re.sub(r"(expected \(.*?\)): .*", r"\1", detail)
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
     return Verdict(

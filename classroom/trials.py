@@ -73,8 +73,9 @@ class Trial:
     def general(self) -> tuple[Mistake, ...]:
         """Mistakes that nobody has listed: small changes of the right code,
         which is homework's secret."""
-        if self.exercise.kind == "hunt":
-            return ()
+        kinds = {*map(type, self.wanted[: len(self.cases)])}
+        if self.exercise.kind == "hunt" or kinds == {bool}:
+            return ()  # a bug is not named; and few bits agree by chance
         return tuple(small_changes(self.exercise, self.cases))
 
     @property
