@@ -15,8 +15,9 @@ from classroom.checking import check
 from classroom.evidence import shape_difference, value_difference
 from classroom.exercise import exercise, exercises
 from classroom.judging import ENOUGH_WORDS, PART, try_answer
+from classroom.mistakes import answer_in
 from classroom.trials import draw_trial
-from tests.helpers.answers import Answer, answers_to
+from tests.helpers.answers import answers_to
 from tests.helpers.small_exercises import (
     MASK,
     SCORES,
@@ -336,4 +337,4 @@ def test_floats_are_no_ids():
 def test_what_learners_write_is_explained(name, before, after, says):
     each = exercise(name)
     code = each.right.replace(before, after)
-    assert says in str(try_answer(each, Answer(name, "", code).value()))
+    assert says in str(try_answer(each, answer_in(each, code)))
