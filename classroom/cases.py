@@ -95,6 +95,24 @@ class Draw:
         return torch.rand(shape, generator=self.generator) < share
 
 
+class SmallDraw(Draw):
+    """Draws what can be read at a glance: sizes up to `few`, and numbers
+    with one decimal."""
+
+    def sizes(self, letters: Iterable[str]) -> dict[str, int]:
+        """Give a size to each letter; several can be the same."""
+        return {letter: 1 + self.below(self.few) for letter in letters}
+
+    def choice(self, *values: Any) -> Any:
+        """Give the least of several whole numbers, or one of other values."""
+        whole = all(type(value) is int for value in values)
+        return min(values) if whole else super().choice(*values)
+
+    def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
+        """Standard normal numbers, times a scale."""
+        return super().normal(*shape, scale=scale).round(decimals=1)
+
+
 def named_shape(
     shape: Sequence[int], sizes: Sizes, letters: Sequence[str] = ()
 ) -> str:

@@ -7,35 +7,18 @@ from classroom.exercise import Exercise, exercise
 from classroom.judging import try_answer
 
 
-def check(name: str, answer: Any, seed: int | str = 0) -> Any:
+def check(name: str, answer: Any, seed: int | str = 0) -> None:
     """Say whether an answer to an exercise is right, or what is wrong.
 
     `answer` is what the exercise asks for: a function, a class, a value.
-    It is tried on sizes and numbers that `seed` draws. Where it shows
-    something, the result is a heatmap of which place of the output (its
-    row) depends on which place of the input; without matplotlib, a matrix.
-    Raises ValueError for a name that is no exercise.
+    It is tried on sizes and numbers that `seed` draws. Raises ValueError for
+    a name that is no exercise.
     """
     verdict = try_answer(exercise(name), answer, seed)
     print(verdict)
     wrong = [] if verdict.right else wrong_parts(exercise(name), answer)
     if wrong:
         print(f"  First fix what is inside it: {', '.join(wrong)}.")
-    dependence = verdict.dependence
-    if dependence is None or not dependence.matrix.any():
-        return None
-    try:
-        from tformer_lite.drawing.attention.heatmaps import heatmap
-        from tformer_lite.drawing.surface.palette import AXES
-    except ImportError:
-        return dependence.matrix
-    named = {*dependence.axes.split()} <= {*AXES}
-    return heatmap(
-        dependence.matrix,
-        axes=dependence.axes if named else "T S",
-        kind="weights",
-        titles=["the result (row) depends on the input"],
-    )
 
 
 def wrong_parts(each: Exercise, answer: Any) -> list[str]:

@@ -70,7 +70,7 @@ def evidence(
     it, and then what can be seen."""
     if outcome.error == "TookTooLong":
         return "too slow: is there a loop that never ends?", outcome.says
-    if outcome.error in ("ForbiddenMeans", "NoReturn"):
+    if outcome.error in ("ForbiddenMeans", "NoReturn", "NoFunction"):
         return outcome.says, ""
     if outcome.error:
         return f"it stopped with {outcome.error}", outcome.says

@@ -59,9 +59,7 @@ class Exercise:
     `cases` ordinary cases, or three. Each of `edges` says what is special
     about an input, and has the lines that make it so after the others. A
     class is built with `make`, the arguments of a call. `without` names what
-    an answer may not use. `dependence` asks what depends on what: "v 2 -> 2"
-    changes axis 2 of the input v bit by bit, and sees which places along axis
-    2 of the result move. What is `assignable` as homework has no solution in
+    an answer may not use. What is `assignable` as homework has no solution in
     the book; a `rubric` is for a person who reads. A part of an assignment
     has `points`; `inside` names the earlier parts that it is built of. `file`
     is the notebook's text.
@@ -84,7 +82,6 @@ class Exercise:
     edits: TextRows = ()
     names: str = ""
     without: tuple[str, ...] = ()
-    dependence: str = ""
     tolerance: float = 1e-4
     rubric: tuple[str, ...] = ()
     assignable: bool = False

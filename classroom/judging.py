@@ -1,20 +1,23 @@
 """Judging: what came of an answer, against what should, and against what
 comes of the exercise's mistakes."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from torch import Tensor
+
 from classroom.cases import Case
-from classroom.dependence import Dependence, wrong_dependence
 from classroom.evidence import equal, evidence
+from classroom.examples import example_text
 from classroom.exercise import Exercise
 from classroom.mistakes import answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
-from classroom.values import Strange
+from classroom.values import Strange, plain_value
 
 BUGS = 3  # in a hunt
 PART = 0.5  # of the points, for what is wrong only at an edge
@@ -34,9 +37,7 @@ class Verdict:
     `share` of the points is 1, ½ or 0 by the RULE, thirds in a hunt, or None
     where a person has to read. `mistakes` name what is wrong, the same words
     for all who did it. `says` is for the student, and has no number of what
-    came out; `seen` has them. `dependence` has a matrix, where it tells
-    something: which place of the result (its row) depends on which of the
-    input.
+    came out; `seen` and `example` have them.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Verdict:
     says: str
     mistakes: tuple[str, ...] = ()
     seen: str = ""
-    dependence: Dependence | None = field(default=None, compare=False)
+    example: str = ""
 
     @property
     def right(self) -> bool:
@@ -55,7 +56,8 @@ class Verdict:
     def text(self) -> str:
         """All that can be said, with the numbers."""
         detail = f" ({sentence(self.seen)})" if self.seen else ""
-        return f"{self.says}{detail}"
+        example = f"\n{sentence(self.example)}" if self.example else ""
+        return f"{self.says}{detail}{example}"
 
     def __str__(self) -> str:
         sign = "–" if self.share is None else "✗✓"[self.right]
@@ -93,7 +95,9 @@ def judge(
 
 def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     """Judge by a trial what came of its calls."""
-    exercise = trial.exercise
+    exercise, rows = trial.exercise, trial.wanted[0]
+    if isinstance(rows, tuple) and {*map(type, rows)} == {tuple}:
+        outcomes = [in_rows(outcome) for outcome in outcomes]
     wrong = [
         i
         for i, outcome in enumerate(outcomes[: len(trial.cases)])
@@ -102,6 +106,13 @@ def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     if not wrong:
         return side_effects(trial, outcomes)
     return wrong_verdict(trial, outcomes, wrong)
+
+
+def in_rows(outcome: Outcome) -> Outcome:
+    """Take a matrix for the lists of numbers that were asked for."""
+    if not isinstance(outcome.value, Tensor):
+        return outcome
+    return replace(outcome, value=plain_value((outcome.value * 1).tolist()))
 
 
 def is_right(outcome: Outcome, wanted: Any, exercise: Exercise) -> bool:
@@ -131,32 +142,32 @@ def wrong_verdict(
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
     both = "two mistakes together give just this: " * (len(sentences) > 1)
-    says, dependence = both + "; and ".join(sentences), None
-    says = sentence(says or label)
+    says = sentence(both + "; and ".join(sentences) or label)
+    if any(edit[-1] in sentences for edit in each.edits):
+        # A second explanation would only be in the way.
+        detail = re.sub(r"(expected \(.*?\)): .*", r"\1", detail)
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
-    elif not sentences and (dependence := dependence_of(trial, outcomes)):
-        says = f"{says} {sentence(dependence.says)}"
     return Verdict(
         each.name,
         PART if case.when else 0,
         says,
         sentences or (f"{label}, for {case.when}" if case.when else label,),
         detail,
-        dependence,
+        "" if sentences or case.when else smallest_failure(trial, outcomes),
     )
 
 
-def dependence_of(
-    trial: Trial, outcomes: Sequence[Outcome]
-) -> Dependence | None:
-    """Compare what depends on what, where the exercise asks that."""
-    n = len(trial.cases)
-    if not trial.probes:
-        return None
-    values = [o.value for o in (outcomes[0], *outcomes[n + 1 :])]
-    right = trial.wanted[0], *trial.wanted[n:]
-    return wrong_dependence(trial.exercise, values, right)
+def smallest_failure(trial: Trial, outcomes: Sequence[Outcome]) -> str:
+    """Show the smallest input on which an answer is wrong, if one is small."""
+    each, n = trial.exercise, len(trial.cases)
+    for case, wanted, came in zip(
+        trial.small, trial.wanted[n:], outcomes[n + 1 :]
+    ):
+        text = example_text(each, case, came.value, wanted)
+        if text and not came.error and not is_right(came, wanted, each):
+            return text
+    return ""
 
 
 def sentence(text: str) -> str:
@@ -187,17 +198,21 @@ def explanations(
     trial: Trial, kind: str, prints: Sequence[Any], places: Sequence[int]
 ) -> tuple[str, ...]:
     """Give the sentences of the mistake that explains what came in these
-    places, where something is wrong: none where several different ones do."""
+    places, where something is wrong: none where several different ones do,
+    and of those that no author lists, two."""
     near = partial(same_print, tolerance=trial.exercise.tolerance)
     if all(near(prints[i], trial.right[i]) for i in places):
         return ()
     candidates = {
-        sentences
+        sentences: None
         for sentences, expected in getattr(trial, kind)
         if all(near(prints[i], expected[i]) for i in places)
         if not all(near(expected[i], trial.right[i]) for i in places)
     }
-    return candidates.pop() if len(candidates) == 1 else ()
+    if kind == "general" and candidates:
+        changes = ", or ".join(says for (says,) in [*candidates][:2])
+        return (f"the results are those of a right answer {changes}",)
+    return next(iter(candidates)) if len(candidates) == 1 else ()
 
 
 def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:

@@ -1,8 +1,10 @@
 """Right answers, the mistakes that can be made in them, and what shows that
 an answer gives what a mistake gives."""
 
+import ast
+import contextlib
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -13,7 +15,13 @@ from torch import Tensor
 from classroom.cases import Case
 from classroom.evidence import is_whole, kind
 from classroom.exercise import Exercise
-from classroom.outcomes import build_answer, own_seed
+from classroom.outcomes import (
+    TookTooLong,
+    build_answer,
+    own_seed,
+    time_limit,
+)
+from classroom.slips import with_slips
 from classroom.values import plain_value
 
 HEAD = """\
@@ -45,8 +53,13 @@ def answer_of(exercise: Exercise, edits: tuple = ()) -> Any:
     Raises ValueError for an edit of what does not stand there once, and for
     code that defines no answer.
     """
+    return answer_in(exercise, edited_code(exercise, edits))
+
+
+def answer_in(exercise: Exercise, code: str) -> Any:
+    """Run code, and give the answer that it defines."""
     names = dict(base_names(exercise.names))
-    exec(edited_code(exercise, edits), names)
+    exec(code, names)
     if exercise.name not in names:
         raise ValueError(
             f"{exercise.name}: the right code defines no such name."
@@ -107,6 +120,15 @@ def mistake_of(
 def prints_of(answer: Any, cases: Sequence[Case]) -> tuple[Any, ...]:
     """Give the fingerprints of what comes of cases."""
     return tuple(print_or_none(answer, *pair) for pair in enumerate(cases))
+
+
+def slips_of(exercise: Exercise, cases: Sequence[Case]) -> Iterator[Mistake]:
+    """Compute what comes of cases with each slip in the right code."""
+    for code, says in with_slips(ast.unparse(ast.parse(exercise.right))):
+        with contextlib.suppress(Exception, TookTooLong), time_limit(1):
+            prints = prints_of(answer_in(exercise, code), cases)
+            if any(prints):
+                yield (says,), prints
 
 
 def print_or_none(answer: Any, seed: int, case: Case) -> Any:

@@ -6,6 +6,7 @@ import linecache
 import os
 import re
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -28,7 +29,15 @@ SECONDS = 5.0  # of a processor, for one call
 PATIENCE = 20  # times as long may it take on a busy machine, or asleep
 TAIL = 400  # characters of what a student's error says
 STUB = 6  # bytes of code in a function that has only `...` or `pass`
-FORGOTTEN = "it returns None: did you forget `return`?"
+FORGOTTEN = (
+    "it returns None: did you forget `return`? `print` only shows a value"
+)
+NO_FUNCTION = "give the function itself, not what it returns"
+AMBIGUOUS = "Boolean value of Tensor"
+BRACKETS = (
+    ": `&` and `|` bind more tightly than `<` and `==`, so put brackets "
+    "around what is compared; `and`, `or` and `if` take one truth value"
+)
 
 
 class TookTooLong(BaseException):
@@ -59,8 +68,10 @@ def run_on_cases(answer: Any, cases: list[Case]) -> list[Outcome]:
 
 def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
     """Call an answer with copies of what a case has, and random numbers of
-    a seed: another call has others."""
+    a seed: another call has others. What the first prints is shown."""
     if not callable(answer):
+        if isinstance(answer, Tensor | list | tuple) and case.args:
+            return Outcome(error="NoFunction", says=NO_FUNCTION)
         return Outcome(plain_value(answer))
     if used := used_names(answer) & {*case.without}:
         says = f"do it without {', '.join(sorted(used))}"
@@ -70,7 +81,7 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
         with (
             own_seed(seed),
             open(os.devnull, "w") as nothing,
-            contextlib.redirect_stdout(nothing),
+            contextlib.redirect_stdout(nothing if seed else sys.stdout),
             time_limit(SECONDS),
         ):
             built = build_answer(answer, case)
@@ -121,6 +132,7 @@ def written_beside(value: Any, function: FunctionType) -> bool:
 def build_answer(answer: Any, case: Case) -> Any:
     """Build what is called: the answer, or what it is a class of."""
     if case.within:
+        answer = mask_in_shape(answer) if case.within == "mask" else answer
         config = replace(tiny_translator, **(case.make or {}))
         answer = EncoderDecoder(replace(config, **{case.within: answer}))
     elif case.make is not None:
@@ -132,6 +144,19 @@ def build_answer(answer: Any, case: Case) -> Any:
             load_parameters(answer, case.state)
         answer.train(case.training)
     return answer
+
+
+def mask_in_shape(answer: Any) -> Any:
+    """Ask of a mask that it has all four axes, though PyTorch adds them."""
+
+    def mask(t: int, device: Any = None) -> Any:
+        found = answer(t, device)
+        if found.shape != (1, 1, t, t):
+            shape = named_shape(found.shape, {"T": t})
+            raise ValueError(f"a mask is (1, 1, T, T), and this one {shape}")
+        return found
+
+    return mask
 
 
 def load_parameters(module: nn.Module, state: Mapping[str, Tensor]) -> None:
@@ -209,6 +234,7 @@ def error_text(error: BaseException, case: Case) -> str:
     """Say what an error says, on which of the student's lines, and which
     shapes the tensors of that line had."""
     text = " ".join(str(error).split())[:TAIL] or type(error).__name__
+    text += BRACKETS if AMBIGUOUS in text else ""
     frames = [*traceback.walk_tb(error.__traceback__)]
     theirs = [(f, n) for f, n in frames if written_by_student(f)]
     if not theirs:

@@ -24,6 +24,7 @@ from classroom.exercise import (
 )
 from classroom.stored import find_trial, trial_json
 from classroom.trials import Trial, telling_trial
+from classroom.values import to_json
 
 FEW = 2  # sizes that each axis of a stored trial can have
 TABLE = 997  # numbers, from which all that are stored are taken
@@ -31,7 +32,7 @@ DECIMALS = 3  # that they have
 CANDIDATES = 5  # trials that tell enough, of which the smallest is stored
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
-KEYS += "dependence", "without", "tolerance", "rubric", "assignable", "inside"
+KEYS += "without", "tolerance", "rubric", "assignable", "inside"
 
 
 def pack_homework(folder: Path) -> list[Path]:
@@ -95,13 +96,12 @@ class ShortDraw(Draw):
 
 
 def small_trial(exercise: Exercise) -> Trial:
-    """Of a few trials that tell enough, give the one that takes the fewest
-    letters, without the probes."""
+    """Of a few trials that tell enough, give the one whose cases take the
+    fewest letters."""
     draws = (ShortDraw(f"{exercise.name} {n}") for n in range(CANDIDATES))
     few = [telling_trial(exercise, draw) for draw in draws]
-    best = min(few, key=lambda trial: len(json.dumps(trial_json(trial))))
-    wanted = map(rounded_value, best.wanted[: len(best.cases)])
-    return replace(best, probes=(), wanted=tuple(wanted))
+    best = min(few, key=lambda x: len(json.dumps([*map(to_json, x.calls)])))
+    return replace(best, wanted=tuple(map(rounded_value, best.wanted)))
 
 
 def rounded_value(value: Any) -> Any:

@@ -34,15 +34,14 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
 def trial_json(trial: Trial) -> dict[str, Any]:
     """Write a trial, without what its exercise says."""
     forms = [form_of(value)[0] for value in trial.wanted]
-    sentences = [sentence for (sentence,), _ in trial.single]
+    listed = [trial.single, trial.double, trial.general]
     return {
         "cases": [to_json(case) for case in trial.cases],
+        "small": [to_json(case) for case in trial.small],
         "wanted": [to_json(value) for value in trial.wanted],
-        "sentences": sentences,
-        "single": [[*map(print_json, x, forms)] for _, x in trial.single],
-        "double": [
-            [[*map(sentences.index, says)], [*map(print_json, x, forms)]]
-            for says, x in trial.double
+        "mistakes": [
+            [[says, [*map(print_json, x, forms)]] for says, x in mistakes]
+            for mistakes in listed
         ],
     }
 
@@ -53,16 +52,15 @@ def read_trial(exercise: Exercise, data: dict[str, Any]) -> Trial:
         tuple(map(read_case, data[key])) for key in ("cases", "wanted")
     )
     forms = [form_of(value)[0] for value in wanted]
-    sentences = data["sentences"]
-    single = tuple(
-        ((sentence,), tuple(map(read_print, prints, forms)))
-        for sentence, prints in zip(sentences, data["single"])
+    small = tuple(map(read_case, data["small"]))
+    single, double, general = (
+        tuple(
+            (tuple(s), tuple(map(read_print, x, forms))) for s, x in mistakes
+        )
+        for mistakes in data["mistakes"]
     )
-    trial = Trial(exercise, cases, (), wanted, single)
-    trial.double = tuple(
-        (tuple(sentences[i] for i in says), tuple(map(read_print, x, forms)))
-        for says, x in data["double"]
-    )
+    trial = Trial(exercise, cases, wanted, single, small)
+    trial.double, trial.general = double, general
     return trial
 
 

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from classroom import stubs
-from classroom.cases import Case, Draw
-from classroom.dependence import probes
+from classroom.cases import Case, Draw, SmallDraw
+from classroom.examples import example_text
 from classroom.exercise import Exercise, TextRows
 from classroom.mistakes import (
     Mistake,
@@ -34,6 +34,7 @@ from classroom.mistakes import (
     print_or_none,
     prints_of,
     same_print,
+    slips_of,
     value_of,
 )
 from classroom.outcomes import build_answer
@@ -41,25 +42,26 @@ from classroom.outcomes import build_answer
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
 MANY, VALUES = 24, 6  # ordinary cases, which show what never matters
+SMALL, SMALL_DRAWS = 4, 24  # cases, and attempts to draw them
 SCALE = 0.4  # of the parameters of a layer
 
 
 @dataclass
 class Trial:
-    """Cases, probes of what depends on what, and what should come of all of
-    them; and the known mistakes that are made alone."""
+    """Cases and what should come of them, last of the small ones, which show
+    a fault and decide nothing; and the known mistakes that are made alone."""
 
     exercise: Exercise
     cases: tuple[Case, ...]
-    probes: tuple[Case, ...]
     wanted: tuple[Any, ...]
     single: tuple[Mistake, ...]
+    small: tuple[Case, ...] = ()
 
     @property
     def calls(self) -> list[Case]:
         """What an answer is called with: the cases, the first again, and the
-        probes."""
-        return [*self.cases, self.cases[0], *self.probes]
+        small ones."""
+        return [*self.cases, self.cases[0], *self.small]
 
     @cached_property
     def double(self) -> tuple[Mistake, ...]:
@@ -75,9 +77,14 @@ class Trial:
 
     @cached_property
     def general(self) -> tuple[Mistake, ...]:
-        """Mistakes that no author lists: none without the right code."""
-        each = self.exercise
-        return tuple(unused_arguments(each, self.cases) if each.right else ())
+        """Mistakes that no author lists: an argument that is not used, and
+        slips in the right code. Few bits agree by chance, and no bug of a
+        hunt is named."""
+        kinds = {*map(type, self.wanted[: len(self.cases)])}
+        if self.exercise.kind == "hunt" or kinds == {bool}:
+            return ()
+        unused = unused_arguments(self.exercise, self.cases)
+        return *unused, *slips_of(self.exercise, self.cases)
 
     @cached_property
     def right(self) -> tuple[Any, ...]:
@@ -108,7 +115,7 @@ def telling_trial(exercise: Exercise, draw: Draw) -> Trial:
         if not (fault := sameness(exercise, cases)):
             trial = make_trial(exercise, cases)
             if not (fault := weakness(trial)):
-                return trial
+                return with_small_cases(trial)
         faults[fault] += 1
     often = [x for x, _ in faults.most_common() if x.startswith("nothing")]
     why = "; ".join((often or [*faults])[:3])
@@ -120,15 +127,36 @@ def telling_trial(exercise: Exercise, draw: Draw) -> Trial:
 
 def make_trial(exercise: Exercise, cases: tuple[Case, ...]) -> Trial:
     """Compute what should come of cases, and what comes of each mistake."""
-    moved = tuple(probes(exercise, cases[0]))
     answer = answer_of(exercise)
-    wanted = tuple(value_of(answer, case) for case in (*cases, *moved))
+    wanted = tuple(value_of(answer, case) for case in cases)
     single = tuple(
         mistake
         for edit in exercise.edits
         if (mistake := mistake_of(exercise, (edit,), cases))
     )
-    return Trial(exercise, cases, moved, wanted, single)
+    return Trial(exercise, cases, wanted, single)
+
+
+def with_small_cases(trial: Trial) -> Trial:
+    """Add a few small cases that an example can show, the smallest first."""
+    exercise, found = trial.exercise, dict[str, tuple[Case, Any]]()
+    if not exercise.inputs or trial.cases[0].within:
+        return trial
+    answer = answer_of(exercise)
+    for n in range(SMALL_DRAWS):
+        draw = SmallDraw(f"{exercise.name} {n}", 2 + n % 4)
+        try:
+            case = drawn_case(exercise, draw)
+            wanted = value_of(answer, case, n)
+        except Exception:  # no input is so small
+            continue
+        if text := example_text(exercise, case, None, wanted):
+            found[text] = case, wanted
+        if n > SMALL_DRAWS / 3 and not found:
+            break
+    texts = sorted(found, key=len)[:: max(1, len(found) // SMALL)][:SMALL]
+    small, values = zip(*map(found.__getitem__, texts)) if texts else ((), ())
+    return replace(trial, small=small, wanted=(*trial.wanted, *values))
 
 
 # --- Cases ----------------------------------------------------------------
@@ -279,7 +307,7 @@ def unused_arguments(
     """Compute what comes where an argument is not used."""
     answer = answer_of(exercise)
     for name, value in held_values(exercise, cases):
-        says = f"`{name}` is taken as {value!r} in every call: use it"
+        says = f"that takes `{name}` as {value!r} in every call"
         prints = prints_of(
             answer, [held(exercise, x, name, value) for x in cases]
         )

@@ -1,5 +1,7 @@
 """What is said of an answer, whatever it is and whatever it does."""
 
+import json
+import re
 from dataclasses import replace
 from itertools import count
 
@@ -13,6 +15,7 @@ from classroom.checking import check
 from classroom.evidence import shape_difference, value_difference
 from classroom.exercise import exercise, exercises
 from classroom.judging import ENOUGH_WORDS, PART, try_answer
+from classroom.mistakes import answer_in
 from classroom.trials import draw_trial
 from tests.helpers.answers import answers_to
 from tests.helpers.small_exercises import (
@@ -76,6 +79,7 @@ def test_a_result_of_any_type_is_judged(value, says):
         (lambda x, n: torch.zeros(10**13), "RuntimeError"),
         (lambda: 1, "TypeError"),
         ("dealt_out", "expected a tensor"),
+        (torch.zeros(2, 3), "give the function itself"),
     ],
 )
 def test_an_answer_that_stops_or_never_does_is_told_why(
@@ -103,13 +107,13 @@ def test_settings_of_torch_and_random_numbers_are_left_alone():
     assert torch.get_default_dtype() == torch.float32
 
 
-def test_what_an_answer_prints_is_not_shown(capsys):
+def test_what_an_answer_prints_is_shown_once(capsys):
     def talk(x, n):
         print("look")
         return right_split(x, n)
 
     assert check("dealt_out", talk) is None
-    assert capsys.readouterr().out == "✓ dealt_out: right.\n"
+    assert capsys.readouterr().out == "look\n✓ dealt_out: right.\n"
 
 
 def test_half_the_points_are_for_edges_and_for_inputs_that_change():
@@ -193,12 +197,15 @@ def test_one_wrong_truth_value_is_shown_and_no_exchange():
 
 
 def test_axes_that_changed_places_are_named_with_what_to_do():
-    verdict = try_answer(SPLIT, lambda x, n: x.unflatten(-1, (n, -1)))
-    assert verdict.share == 0
-    assert "axes 1 and 2 are swapped: transpose(1, 2)" in verdict.seen
-    assert "after the split" in verdict.says
-    for letter in "BTHD":
-        assert f"{letter}=" in verdict.seen
+    says = "axes 1 and 2 are swapped: transpose(1, 2)"
+    for each in SPLIT, replace(SPLIT, edits=()):
+        verdict = try_answer(each, lambda x, n: x.unflatten(-1, (n, -1)))
+        assert verdict.share == 0
+        assert ("after the split" in verdict.says) == (each is SPLIT)
+        # A mistake that is named needs no second explanation.
+        assert (says in verdict.seen) == (each is not SPLIT)
+        for letter in "BTHD":
+            assert f"{letter}=" in verdict.seen
 
 
 def test_an_error_shows_the_line_and_the_shapes_on_it():
@@ -224,7 +231,7 @@ def test_an_error_shows_the_line_and_the_shapes_on_it():
         ),
         (lambda q, k: right_scores(q, k) * torch.nan, "is nan, should be"),
         (lambda q, k: right_scores(q.flip(1), k), "values are wrong"),
-        (lambda q, k: right_scores(q, k).mT, "axes 1 and 2 are swapped"),
+        (lambda q, k: 2 * right_scores(q, k).mT, "axes 1 and 2 are swapped"),
         (lambda q, k: right_scores(q, k) > 0, "expected numbers"),
     ],
 )
@@ -241,16 +248,15 @@ def test_two_mistakes_at_once_are_both_named_and_give_nothing():
     assert "; and " in verdict.says
 
 
-def test_what_depends_on_what_is_shown_where_it_is_wrong():
-    future = try_answer(MASK, lambda v: v.flip(1).cumsum(1).flip(1))
-    strict = try_answer(MASK, lambda v: v.cumsum(1) - v)
-    for wrong, says in (
-        (future, "0 of the result depends on position 1 of the input, and "),
-        (strict, "0 of the result does not depend on position 0 of"),
-    ):
-        assert wrong.dependence is not None
-        assert f"position {says}" in wrong.says
-    assert try_answer(MASK, right_mask).dependence is None
+def test_the_smallest_input_that_fails_is_shown():
+    verdict = try_answer(MASK, lambda v: v.exp().cumsum(1))
+    shown = re.findall(r"\[.*\]", verdict.example)
+    v, mine, right = (torch.tensor(json.loads(text)) for text in shown)
+    torch.testing.assert_close(right, v.cumsum(1), rtol=0, atol=0.01)
+    torch.testing.assert_close(mine, v.exp().cumsum(1), rtol=0, atol=0.01)
+    assert verdict.example in str(verdict)
+    assert not any(c.isdigit() for c in verdict.says)
+    assert not try_answer(MASK, right_mask).example
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -319,3 +325,24 @@ def test_floats_are_no_ids():
     wrong = try_answer(each, lambda *x: tuple(y.float() for y in right(*x)))
     assert try_answer(each, right).right
     assert "expected whole numbers, got torch.float32" in wrong.seen
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "says"),
+    [
+        ("decoder_mask", "!=", "==", "with `==` instead of `!=`"),
+        (
+            "sink_mask",
+            "(i - j < 3) | (j < 2)",
+            "i - j < 3 | j < 2",
+            "brackets",
+        ),
+        ("sink_mask", "[None, None]", "", "a mask is (1, 1, T, T)"),
+        ("front_mask", ".tolist()", "", "right"),
+        ("looking_back", "shape[-1]", "shape[2]", "with axis 2 instead of"),
+    ],
+)
+def test_what_learners_write_is_explained(name, before, after, says):
+    each = exercise(name)
+    code = each.right.replace(before, after)
+    assert says in str(try_answer(each, answer_in(each, code)))
