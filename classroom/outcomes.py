@@ -26,7 +26,7 @@ from tformer_lite.model.models import EncoderDecoder
 
 PACKAGES = "shapewatch", "tformer_lite", "explorer", "gallery", "classroom"
 SECONDS = 5.0  # of a processor, for one call
-PATIENCE = 20  # times as long may it take on a busy machine, or asleep
+PATIENCE = 60  # times as long may it take on a busy machine, or asleep
 TAIL = 400  # characters of what a student's error says
 STUB = 6  # bytes of code in a function that has only `...` or `pass`
 FORGOTTEN = (

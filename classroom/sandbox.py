@@ -280,12 +280,12 @@ def used_seconds(pid: int, user: int) -> Iterator[tuple[list[int], float]]:
     then, before = time.monotonic(), 0.0
     while True:
         numbers = family(pid, user)
-        now, (computed, awake) = time.monotonic(), computing(numbers)
+        now, (computed, awake) = time.monotonic(), processor_use(numbers)
         yield numbers, max(computed - before, 0 if awake else now - then)
         then, before = now, computed
 
 
-def computing(numbers: Iterable[int]) -> tuple[float, bool]:
+def processor_use(numbers: Iterable[int]) -> tuple[float, bool]:
     """Tell how many seconds the threads of processes have computed, and
     whether one of them has work to do."""
     ticks, awake = 0, False

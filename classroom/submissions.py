@@ -17,9 +17,7 @@ LONGEST_LABEL = 120  # characters of a student's name
 SUFFIX = re.compile(r"\.(?:ipynb|py)(?!\w)", re.IGNORECASE)
 UNREADABLE = ValueError, TypeError, KeyError, AttributeError
 # What a line gives a name, or uses at its beginning; and what it imports.
-FIRST_NAME = re.compile(
-    r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.MULTILINE
-)
+FIRST_NAME = re.compile(r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.M)
 IMPORT_LINE = re.compile(r"^from .*", re.MULTILINE)
 # What Colab makes of a cell that begins with %%time: comments.
 COLAB = re.compile(
@@ -119,10 +117,7 @@ def load_submission(
     read = {file: cells_or_fault(file) for file in files[:MOST]}
     cells = {f: x for f, x in read.items() if not isinstance(x, str)}
     if not cells:
-        names = ", ".join(file.name for file in read)
-        wrong = f"there is no notebook in the folder, only {names}"
-        known = suffix(files[0]) or len(files) == 1
-        return Submission(name, wrong=str(read[files[0]]) if known else wrong)
+        return Submission(name, wrong="; ".join(map(str, read.values())))
     asked = {*answers}
     best = max(cells, key=lambda file: rank(file, cells[file], asked))
     modules = tuple(

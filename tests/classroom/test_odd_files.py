@@ -234,7 +234,8 @@ def test_what_is_no_notebook_and_what_is_too_large_is_a_row_too(tmp_path):
     (tmp_path / "Folder").mkdir()
     written(tmp_path / "Two", b_pdf="", a_docx="")
     assert {each.name: each.wrong for each in submissions(tmp_path)} == {
-        "Two": "there is no notebook in the folder, only a.docx, b.pdf",
+        "Two": "a.docx is not a notebook (.ipynb); b.pdf is not a notebook "
+        "(.ipynb)",
         "Folder": "there is no notebook in the folder",
         "large": "large.ipynb has 100 MB: at most 20 are read",
         "link": "link.ipynb is a link, not a file",
