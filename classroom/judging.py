@@ -130,9 +130,9 @@ def wrong_verdict(
     if each.kind == "hunt":
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
-    both = "two mistakes together give just this: " * (len(sentences) > 1)
-    says, dependence = both + "; and ".join(sentences), None
-    says = sentence(says or label)
+    says, dependence = sentence("; and ".join(sentences) or label), None
+    if sentences and (sentences[1:] or type(trial.wanted[0]) is bool):
+        says = f"the results are those of this: {says}"  # perhaps by chance
     if case.when:
         says = f"right on ordinary inputs, but not for {case.when}: {says}"
     elif not sentences and (dependence := dependence_of(trial, outcomes)):
