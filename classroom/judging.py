@@ -141,8 +141,9 @@ def wrong_verdict(
     if each.kind == "hunt":
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
-    both = "two mistakes together give just this: " * (len(sentences) > 1)
-    says = sentence(both + "; and ".join(sentences) or label)
+    says = sentence("; and ".join(sentences) or label)
+    if sentences and (sentences[1:] or type(trial.wanted[0]) is bool):
+        says = f"the results are those of this: {says}"  # perhaps by chance
     if any(edit[-1] in sentences for edit in each.edits):
         # A second explanation would only be in the way.
         detail = re.sub(r"(expected \(.*?\)): .*", r"\1", detail)
