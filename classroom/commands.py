@@ -17,30 +17,15 @@ from classroom.assignment import (
     stranger,
     student_notebook,
 )
-from classroom.exercise import KINDS, exercise, exercises
+from classroom.exercise import exercise
 from classroom.grading import Grade, grade_all
 from classroom.packing import pack_homework
 from classroom.rehearsal import rehearse
 from classroom.sandbox import Sandbox
 from classroom.submissions import submissions
-from shapewatch.commands.parsing import Parser, add_commands, count, number
-from shapewatch.tracing.tables import text_line
+from shapewatch.commands.parsing import Parser, add_commands, count
 
 IDENTITY = 4  # columns that tell students apart
-COLUMNS = 24, 2, 3, 25, 0
-
-
-def list_exercises(args: Namespace) -> None:
-    """List the exercises: name, chapter, kind, minutes, and whether the book
-    has a solution; of one chapter, when it is named."""
-    rows = [("exercise", "ch", "min", "kind", "")]
-    for name, each in exercises().items():
-        if args.chapter is None or each.chapter == args.chapter:
-            use = "no solution in the book" if each.assignable else ""
-            numbers = str(each.chapter), str(each.minutes)
-            rows.append((name, *numbers, KINDS[each.kind], use))
-    for row in rows:
-        print(text_line(row, COLUMNS).rstrip())
 
 
 def assign(args: Namespace) -> None:
@@ -194,7 +179,6 @@ def pack(args: Namespace) -> None:
 PROGRAM = "python -m classroom"
 ABOUT = "Hand exercises out, and grade what comes back."
 COMMANDS = {
-    "list": list_exercises,
     "assign": assign,
     "grade": grade_folder,
     "gradescope": write_gradescope,
@@ -202,8 +186,7 @@ COMMANDS = {
     "pack": pack,
 }
 TO_TRY = {
-    "": ["list", "assign 5 7", "grade submissions"],
-    "list": ["", "--chapter 7"],
+    "": ["assign 5 7", "grade submissions"],
     "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn", "build"],
     "grade": ["submissions", "submissions --roster canvas.csv"],
     "gradescope": ["", "--packages matplotlib,seaborn"],
@@ -224,8 +207,6 @@ ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 def read(argv: Sequence[str] | None = None) -> Namespace:
     """Read what was typed."""
     top, parsers = add_commands(PROGRAM, ABOUT, COMMANDS, TO_TRY)
-    text = "the exercises of this chapter alone"
-    parsers["list"].add("--chapter", text, type=number)
     add_assign_options(parsers["assign"])
     add_grade_options(parsers["grade"])
     text = "what students import besides torch and numpy"

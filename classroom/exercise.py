@@ -247,7 +247,7 @@ def exercise(name: str) -> Exercise:
                     f"write one into {file.stem}.toml, or pack the homework."
                 )
         raise ValueError(
-            f"{name=} is no exercise; near are {', '.join(near)}. `python -m "
-            "classroom list` lists them all."
+            f"{name=} is no exercise; near are {', '.join(near)}. The book's "
+            "page for instructors lists them all."
         )
     return exercises()[name]

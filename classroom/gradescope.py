@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,6 @@ KNOWN_ERRORS = {n for n in dir(builtins) if n.endswith(("Error", "Exit"))} | {
 KNOWN_ERRORS |= {"TookTooLong", "NotTried", "ForbiddenMeans", "Exception"}
 # A text that no cell has could tell what the inputs were.
 PUT_TOGETHER = "Code puts the text together: read it in the notebook."
-LONGEST = 200  # characters of a line that is shown
 
 
 def write_autograder(
@@ -148,37 +148,21 @@ def grade_here(folder: str, user: int = STUDENT) -> None:
 
 
 class DiscreetSandbox(Sandbox):
-    """A sandbox of whose errors only the type comes out, and a line that
-    stands in the submission: the rest could tell what the inputs were."""
+    """A sandbox of whose errors only the type comes out: the rest could tell
+    what the inputs were."""
 
     told = True  # as long as no run of the submission had any inputs
 
     def run(self, job: Mapping[str, Any], seconds: float) -> SandboxRun:
         """Run a job, and keep back what its errors say."""
         run = super().run(job, seconds)
-        own = [*job["cells"], *(text for _, text in job.get("modules", ()))]
-        lines = {line.strip() for text in own for line in text.splitlines()}
         if not self.told:  # a file may remember what an earlier run saw
             run.errors = {n: error_name(x) for n, x in run.errors.items()}
         self.told = self.told and not run.given
-        for name, came in run.came.items():
-            for outcome in came or ():
-                if line := hide_words(outcome, lines):
-                    run.errors.setdefault(name, line)
+        for outcome in chain(*filter(None, run.came.values())):
+            if isinstance(outcome, list) and len(outcome) == 4 and outcome[1]:
+                outcome[1] = outcome[2] = error_name(outcome[1])
         return run
-
-
-def hide_words(outcome: Any, lines: set[str]) -> str:
-    """Take out of what came of a call all that its error says but the line;
-    give the type and that line."""
-    if not (isinstance(outcome, list) and len(outcome) == 4 and outcome[1]):
-        return ""
-    name, says = error_name(outcome[1]), str(outcome[2])
-    after = says.rpartition("; in the line: ")[2][:LONGEST]
-    ends = range(len(after), 0, -1)
-    line = next((after[:n] for n in ends if after[:n] in lines), "")
-    outcome[1], outcome[2] = name, f"in the line: {line}" if line else name
-    return f"{name} in the line: {line}" if line else ""
 
 
 def error_name(text: Any) -> str:

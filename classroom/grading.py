@@ -81,8 +81,9 @@ def grade(
     submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> Grade:
     """Grade one submission: whatever it does, it gets a row."""
-    each_order = {x.name: order(x, assignment) for x in assignment.exercises}
-    runs = [*runs_of(submission, each_order, sandbox)]
+    exercises, draw = assignment.exercises, assignment.draw
+    orders = {each.name: order(each, draw) for each in exercises}
+    runs = [*runs_of(submission, orders, sandbox)]
     came = first_came(runs)
     notes = [submission.wrong] * bool(submission.wrong)
     for run in runs[:-1]:
@@ -92,30 +93,21 @@ def grade(
             f"{place_text(n)} was left out: {x}" for n, x in run.errors.items()
         ]
     marks = tuple(
-        mark(each, points, assignment.draw, came.get(each.name))
-        for each, points in zip(
-            assignment.exercises, assignment.points.values()
-        )
+        mark(each, points, draw, came.get(each.name))
+        for each, points in zip(exercises, assignment.points.values())
     )
     marks = marks_by_themselves(marks, submission, assignment, sandbox)
     notes = [clean(note, LONGEST_TEXT) for note in notes]
     return Grade(submission, marks, tuple(notes))
 
 
-def order(
-    each: Exercise, assignment: Assignment, with_parts: bool = False
-) -> Order:
-    """Give what a student's process gets once an exercise begins: the cases;
-    and right parts to put inside the answer, each with its name."""
-    cases = [
-        to_json(replace(case, when=""))  # what is special stays here
-        for case in all_cases(each, assignment.draw)
-    ]
-    if not with_parts:
-        return {"cases": cases, "inside": {}}
-    parts = {name: answer_of(exercise(name)) for name in each.inside}
+def order(each: Exercise, seed: str, with_parts: bool = False) -> Order:
+    """Give what a student's process gets once an exercise begins: the cases,
+    without what is special about them; and right parts to put inside."""
+    cases = [to_json(replace(x, when="")) for x in all_cases(each, seed)]
+    parts = {x: answer_of(exercise(x)) for x in each.inside if with_parts}
     named = {name: part.__name__ for name, part in parts.items()}
-    return {"cases": cases, "inside": named, "code": f"{HEAD}{each.names}"}
+    return {"cases": cases, "inside": named, "code": HEAD + each.names}
 
 
 def first_came(runs: Sequence[SandboxRun]) -> dict[str, Any]:
@@ -133,7 +125,7 @@ def marks_by_themselves(
     right ones there, so that a mistake costs only the points of its part."""
     right = {each.exercise for each in marks if each.verdict.right}
     orders = {
-        each.exercise: order(exercise(each.exercise), assignment, True)
+        each.exercise: order(exercise(each.exercise), assignment.draw, True)
         for each in marks
         if each.exercise not in right and each.verdict.mistakes not in NOTHING
         if {*exercise(each.exercise).inside} - right
@@ -156,14 +148,11 @@ def better_mark(first: Mark, second: Mark, judged: Mapping[str, Mark]) -> Mark:
         return first
     inside = exercise(first.exercise).inside
     faults = [x for x in inside if x in judged and not judged[x].verdict.right]
-    why = f"wrong inside it: {', '.join(faults)}"
-    if not faults:  # they were not assigned
-        why = "with right parts inside it"
     what = second.verdict.says.rstrip(".")
-    if second.verdict.right:
-        what = "right by itself"
-    said = second.verdict.mistakes or (f"{what}; {why}",)
-    verdict = replace(second.verdict, says=f"{what}; {why}.", mistakes=said)
+    what = "right by itself" if second.verdict.right else what
+    says = f"{what}; wrong inside it: {', '.join(faults) or 'another part'}"
+    said = second.verdict.mistakes or (says,)
+    verdict = replace(second.verdict, says=f"{says}.", mistakes=said)
     return replace(second, verdict=verdict)
 
 

@@ -112,19 +112,12 @@ def put_inside(order: Job, names: Names, job: Job, answers: TextIO) -> None:
     and run again what defines something: it may build on them at once."""
     right: Names = {}
     exec(order["code"], right)
-    files = [Path(file).stem for file, _ in job["modules"]]
-    spaces = [
-        names,
-        *(vars(sys.modules[x]) for x in files if x in sys.modules),
-    ]
+    fixed: Names = {}
     for part, name in order["inside"].items():
         own = names.get(part)
-        for space in spaces * callable(own):
-            same = [word for word, x in space.items() if x is own]
-            space.update(dict.fromkeys(same, right[part]))
-        names[part] = names[name] = right[part]
-    known = {id(right[part]) for part in order["inside"]}
-    fixed = {word: x for word, x in names.items() if id(x) in known}
+        same = [word for word, x in names.items() if callable(x) and x is own]
+        fixed |= dict.fromkeys([part, name, *same], right[part])
+    names |= fixed
     for number, source in enumerate(job["cells"]):
         again = job | {"last": True, "fixed": fixed}
         run_cell(source, number, names, again, answers)

@@ -307,7 +307,7 @@ def unused_arguments(
     """Compute what comes where an argument is not used."""
     answer = answer_of(exercise)
     for name, value in held_values(exercise, cases):
-        says = f"that takes `{name}` as {value!r} in every call"
+        says = f"in which `{name}` is the same in every call"
         prints = prints_of(
             answer, [held(exercise, x, name, value) for x in cases]
         )

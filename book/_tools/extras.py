@@ -44,7 +44,7 @@ assert not any(map(find_spec, ("matplotlib", "seaborn")))
 TRACE = ("-m", "shapewatch", "trace", "stranger.py:make")
 TRACE += ("--dims", "B=2,T=8", "--axes", "B T C")
 ANY = ("-m", "shapewatch", "check", "stranger.py:right")
-LIST = ("-m", "classroom", "list", "--chapter", "7")
+MASK = ("-m", "classroom", "try", "decoder_mask")
 BERT = """\
 import torch
 from transformers import BertConfig, BertModel
@@ -60,7 +60,7 @@ BUILD += (CHECKOUT, "--path-output", ".", "-W", "-n", "--quiet")
 TRIALS = {
     "shapewatch": ("shapewatch", [("-c", ALONE), TRACE, ANY]),
     "alone": ("tformer-lite", [("-W", "error", "-c", USE)]),
-    "classroom": ("tformer-classroom", [LIST]),
+    "classroom": ("tformer-classroom", [MASK]),
     "pytest": ("shapewatch[pytest]", [("-m", "pytest", "-q", "stranger.py")]),
     "bert": ("tformer-lite[bert]", [("-c", BERT)]),
     "book": ("tformer-lite[book]", [BUILD]),

@@ -7,7 +7,6 @@ import pytest
 
 from classroom.__main__ import main
 from classroom.commands import TO_TRY, read
-from classroom.exercise import exercises
 from tests.helpers.attacks import HONEST
 from tests.helpers.commands import examples, refusal
 
@@ -47,16 +46,6 @@ def test_help_gives_examples_that_can_be_typed(command, capsys):
     for words in commands:
         assert words[: len(command.split())] == command.split()
         assert read(words).run
-
-
-def test_the_list_has_every_exercise_and_one_of_a_chapter_its_own(capsys):
-    assert main(["list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == [*exercises()]
-    assert main(["list", "--chapter", "5"]) == 0
-    names = [n for n, each in exercises().items() if each.chapter == 5]
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == names
 
 
 @pytest.mark.slow
