@@ -28,9 +28,6 @@ FOREIGN = re.compile(  # cells whose body the notebook does not run as Python
     r"pypy|python\d?|R|ruby|script|sh|sql|svg|sx|system|timeit|writefile)(?!\w)"
 )
 PROMPT = re.compile(r"^(?:>>>|\.\.\.) ?", re.MULTILINE)
-# Texts in the fields of f-strings, which before 3.12 may have no quotes.
-FIELD = re.compile(r"\{[^{}\n]*(?=[{}])")
-TEXT = re.compile(r"""(?<!\w)(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
 SHOWS = {"IPython", "google", "google.colab", "ipywidgets", "matplotlib"}
 SHOWS |= {"mpl_toolkits", "my_transformer", "plotly", "seaborn", "tqdm"}
 
@@ -60,7 +57,7 @@ def pieces(text: str) -> Iterator[tuple[int, ast.Module | str]]:
     while at + 1 < len(starts):
         for end in range(at + 1, min(at + MARGINS, len(starts))):
             part = "\n".join(lines[starts[at] : starts[end]])
-            piece = parse("\n" * starts[at] + part, str, python, plain_fields)
+            piece = parse("\n" * starts[at] + part, str, python)
             if piece != "incomplete input":
                 break
         if not (wrong and isinstance(piece, str)):
@@ -89,15 +86,6 @@ def python(text: str) -> str:
         ),
         text,
     )
-
-
-def plain_fields(text: str) -> str:
-    """Write the texts in the fields of f-strings without quotes, too."""
-
-    def plain(match: re.Match[str]) -> str:
-        return f"bytes({[*ast.literal_eval(match[0]).encode()]}).decode()"
-
-    return FIELD.sub(lambda field: TEXT.sub(plain, field[0]), python(text))
 
 
 class StandIn(types.ModuleType):

@@ -10,7 +10,7 @@ from torch import Tensor
 from classroom.cases import Case, Sizes, letter_of, named_shape
 from classroom.exercise import Exercise
 from classroom.outcomes import Outcome
-from classroom.values import AXES, Strange, clean
+from classroom.values import AXES, Strange, clean, plain_value
 from shapewatch.properties.closeness import relation
 
 Number = Tensor | int | float
@@ -20,6 +20,8 @@ SHOWN_SINGLY = 8  # values of a list, at most
 def equal(mine: Any, right: Any, tolerance: float) -> bool:
     """Tell whether two values are the same, numbers up to rounding."""
     if isinstance(right, tuple):
+        if isinstance(mine, Tensor):  # a matrix for the lists of its rows
+            mine = plain_value((mine * 1).tolist())
         return (
             isinstance(mine, tuple)
             and len(mine) == len(right)

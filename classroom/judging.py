@@ -3,11 +3,9 @@ comes of the exercise's mistakes."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
-
-from torch import Tensor
 
 from classroom.cases import Case
 from classroom.evidence import equal, evidence
@@ -17,7 +15,7 @@ from classroom.mistakes import answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
-from classroom.values import Strange, plain_value
+from classroom.values import Strange
 
 BUGS = 3  # in a hunt
 PART = 0.5  # of the points, for what is wrong only at an edge
@@ -95,24 +93,14 @@ def judge(
 
 def trial_verdict(trial: Trial, outcomes: list[Outcome]) -> Verdict:
     """Judge by a trial what came of its calls."""
-    exercise, rows = trial.exercise, trial.wanted[0]
-    if isinstance(rows, tuple) and {*map(type, rows)} == {tuple}:
-        outcomes = [in_rows(outcome) for outcome in outcomes]
     wrong = [
         i
         for i, outcome in enumerate(outcomes[: len(trial.cases)])
-        if not is_right(outcome, trial.wanted[i], exercise)
+        if not is_right(outcome, trial.wanted[i], trial.exercise)
     ]
     if not wrong:
         return side_effects(trial, outcomes)
     return wrong_verdict(trial, outcomes, wrong)
-
-
-def in_rows(outcome: Outcome) -> Outcome:
-    """Take a matrix for the lists of numbers that were asked for."""
-    if not isinstance(outcome.value, Tensor):
-        return outcome
-    return replace(outcome, value=plain_value((outcome.value * 1).tolist()))
 
 
 def is_right(outcome: Outcome, wanted: Any, exercise: Exercise) -> bool:

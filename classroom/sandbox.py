@@ -27,8 +27,6 @@ PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
 KILL_ALL = [sys.executable, "-S", "-c", "import os; os.kill(-1, 9)"]
 MEMORY = 2 * 2**30  # bytes a process
 TOGETHER = 3 * 2**30  # bytes of all processes
-SPARE = 64 * 2**20  # bytes of a container that stay free
-CGROUPS = "memory.max", "memory/memory.limit_in_bytes"
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 OUTPUT = 32 * 2**20  # bytes of what comes out
@@ -81,9 +79,7 @@ class Sandbox:
 
     def run(self, job: Mapping[str, Any], seconds: float) -> SandboxRun:
         """Run a job to its end, or to the limit that it breaks."""
-        most = min(TOGETHER, memory_left())
-        limited_job = {**job, "seconds": math.ceil(seconds), "together": most}
-        limited_job["memory"] = min(MEMORY, most)
+        limited_job = {**job, "seconds": math.ceil(seconds), "memory": MEMORY}
         with tempfile.TemporaryDirectory() as folder:
             if self.user:
                 os.chown(folder, self.user, self.user)
@@ -265,7 +261,7 @@ def guard(
             run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
             run.stopped = "it started too many processes"
-        elif sum(map(resident, numbers)) > job["together"]:
+        elif sum(map(resident, numbers)) > TOGETHER:
             run.stopped = "it took too much memory"
         if run.stopped:
             break
@@ -316,16 +312,6 @@ def family(pid: int, user: int = 0) -> list[int]:
         members |= {*new}
         new = [c for p in new for c in children.get(p, []) if c not in members]
     return [*members]
-
-
-def memory_left() -> int:
-    """Tell how many bytes a container has beside this process; where it has
-    no limit, as many as all may take."""
-    for name in CGROUPS:
-        with contextlib.suppress(OSError, ValueError):
-            most = int((Path("/sys/fs/cgroup") / name).read_text())
-            return max(most - resident(os.getpid()) - SPARE, SPARE)
-    return TOGETHER
 
 
 def resident(pid: int) -> int:

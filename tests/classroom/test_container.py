@@ -199,12 +199,12 @@ def test_no_error_of_a_student_s_carries_the_inputs_out(tmp_path):
 
 
 @imitated
-def test_an_error_is_named_with_the_student_s_own_line(there):
+def test_an_error_is_named_and_what_it_says_is_not(there):
     line = "x.view(1, 2, 3, 4, 5, 6, 7)"
     results = there.grade(
         "print(undefined)", f"def dealt_out(x, n):\n    return {line}\n"
     )
-    assert f"RuntimeError in the line: return {line}" in results["output"]
+    assert results["tests"][0]["output"] == "it stopped with RuntimeError"
     assert "NameError: name 'undefined'" in results["output"]
 
 
@@ -250,27 +250,6 @@ def test_other_words_are_no_packages(words):
 
 
 # --- What fits ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "form", ["memory.max", "memory/memory.limit_in_bytes"]
-)
-def test_what_a_container_has_limits_the_student_s_process(
-    form, tmp_path, monkeypatch
-):
-    file = tmp_path / form
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(f"{768 * 2**20}\n")
-    real = Path
-    monkeypatch.setattr(
-        sandbox,
-        "Path",
-        lambda x: real(tmp_path if x == "/sys/fs/cgroup" else x),
-    )
-    left = sandbox.memory_left()
-    assert 0 < left < (768 - 64) * 2**20
-    file.write_text("max\n")
-    assert sandbox.memory_left() == sandbox.TOGETHER
 
 
 def test_the_exercises_of_a_repository_are_hidden_wherever_it_lies():

@@ -70,9 +70,6 @@ READ = {
     "    for i in trange(5): pass\n"
     "    return x + (step == 2 and i == 4)\n",
     "main": 'if __name__ == "__main__":\n    NAME = lambda x: x + 1\n',
-    "a field of 3.12": 'def NAME(x):\n    sizes = {"a": x}\n'
-    '    say = f"{sizes["a"]} {"\\n".join("ab")} {sizes["a"]:>{"1"}}" "!"\n'
-    '    return x + (say == f"{x} a\\nb {x}!")\n',
     "a text in a text": 'why = """\n% of it\n! and\n"""\n%time x = 1\n'
     "def NAME(x):\n    return x + (why == '\\n% of it\\n! and\\n')\n",
     "%": "n = (7\n  % 4)\n!ls\ndef NAME(x):\n    return x + n - 2\n",
