@@ -12,7 +12,13 @@ from classroom.cases import Case
 from classroom.evidence import equal, evidence
 from classroom.examples import example_text
 from classroom.exercise import Exercise
-from classroom.mistakes import Mistake, answer_of, fingerprint, same_print
+from classroom.mistakes import (
+    SAME,
+    Mistake,
+    answer_of,
+    fingerprint,
+    same_print,
+)
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
@@ -162,9 +168,10 @@ def smallest_failure(trial: Trial, outcomes: Sequence[Outcome]) -> str:
     for case, wanted, came in zip(
         trial.small, trial.wanted[n:], outcomes[n + 1 :]
     ):
-        if not came.error and not is_right(came, wanted, each):
-            if text := example_text(each, case, came.value, wanted):
-                return text
+        if not (came.error or is_right(came, wanted, each)) and (
+            text := example_text(each, case, came.value, wanted)
+        ):
+            return text
     return ""
 
 
@@ -191,9 +198,13 @@ def known_mistakes(
     ]
     for places in range(len(prints)), trial.ordinary if changed else ():
         for kind in "single", "double", "general":
-            mistakes = getattr(trial, kind)
-            if says := explanations(mistakes, prints, places, tolerance):
-                return says
+            known = getattr(trial, kind)
+            says = explanations(known, prints, places, tolerance)
+            if len(says) > 1 and kind == "general":  # each of them is true
+                first, second = (each[0] for each in says[:2])
+                return (f"{first}, or{second.removeprefix(SAME)}",)
+            if len(says) == 1:
+                return says[0]
     return ()
 
 
@@ -202,16 +213,16 @@ def explanations(
     prints: Sequence[Any],
     places: Sequence[int],
     tolerance: float,
-) -> tuple[str, ...]:
-    """Give the sentences of the mistake that explains what came in these
-    places: none where several different ones do."""
-    candidates = {
+) -> list[tuple[str, ...]]:
+    """List what is said of the mistakes that explain what came in these
+    places."""
+    matching = (
         sentences
         for sentences, expected in mistakes
         if places
         and all(same_print(prints[i], expected[i], tolerance) for i in places)
-    }
-    return candidates.pop() if len(candidates) == 1 else ()
+    )
+    return [*dict.fromkeys(matching)]
 
 
 def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:

@@ -27,12 +27,11 @@ PACKAGES = "shapewatch", "tformer_lite", "explorer", "gallery", "classroom"
 SECONDS = 5.0  # for one call, on a busy machine
 TAIL = 400  # characters of what a student's error says
 STUB = 6  # bytes of code in a function that has only `...` or `pass`
-FORGOTTEN = "it returns None: did you forget `return`? `print` only shows a value"
-NO_FUNCTION = "give the function itself, not what it returns"
+FORGOTTEN = "it returns None: did you forget `return`? `print` returns nothing"
 AMBIGUOUS = "Boolean value of Tensor"
 BRACKETS = (
-    ": `&` and `|` bind more tightly than `<` and `==`, so put brackets around "
-    "what is compared; `and`, `or` and `if` take one truth value"
+    ": put brackets around comparisons that `&` or `|` joins; `and`, `or` and "
+    "`if` take a single truth value"
 )
 
 
@@ -51,6 +50,10 @@ class Outcome:
     changed: tuple[int, ...] = ()
 
 
+GIVEN = "give the function itself, not what it returns"
+NO_FUNCTION = Outcome(error="NoFunction", says=GIVEN)
+
+
 def run_on_cases(answer: Any, cases: list[Case]) -> list[Outcome]:
     """Call an answer with each case. What is no function is its own value."""
     outcomes = []
@@ -66,9 +69,8 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
     """Call an answer with copies of what a case has, and random numbers of
     a seed: another call has others. What the first prints is shown."""
     if not callable(answer):
-        if isinstance(answer, Tensor | list | tuple) and case.args:
-            return Outcome(error="NoFunction", says=NO_FUNCTION)
-        return Outcome(plain_value(answer))
+        given = isinstance(answer, Tensor | list | tuple) and case.args
+        return NO_FUNCTION if given else Outcome(plain_value(answer))
     if used := used_names(answer) & {*case.without}:
         says = f"do it without {', '.join(sorted(used))}"
         return Outcome(error="ForbiddenMeans", says=says)

@@ -76,7 +76,7 @@ class Trial:
         kinds = {*map(type, self.wanted[: len(self.cases)])}
         if self.exercise.kind == "hunt" or kinds == {bool}:
             return ()  # a bug is not named; and few bits agree by chance
-        return tuple(small_changes(self.exercise, self.cases))
+        return small_changes(self.exercise, self.cases)
 
     @property
     def ordinary(self) -> list[int]:

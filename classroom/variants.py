@@ -6,27 +6,24 @@ import copy
 import re
 from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
-from os.path import commonprefix
 from typing import Any
 
 # A node, the code that stands in its place, and what is said of that.
 Change = tuple[Any, str, str]
 
 # What takes its arguments in any order; a list drawn by hand is data.
-EITHER = re.compile(
-    "transpose|max|min|maximum|minimum|logaddexp|dot|union|isclose"
-)
+EITHER = re.compile("transpose|(max|min)(imum)?|logaddexp|dot|union|isclose")
 SAMPLE = re.compile("manual_seed|randn")
 # An operator, and those that could stand in its place.
-PLACES = """
+OPERATORS = """
 Add Sub, Sub Add, Mult Div, Div Mult, FloorDiv Mult, Mod FloorDiv, Pow Mult,
 MatMult Mult, BitAnd BitOr, BitOr BitAnd, Lt LtE Gt, LtE Lt GtE, Gt GtE Lt,
 GtE Gt LtE, Eq NotEq, NotEq Eq, And Or, Or And, In NotIn, NotIn In"""
 SWAPS = {
     getattr(ast, op): tuple(getattr(ast, other) for other in others)
-    for op, *others in map(str.split, PLACES.split(","))
+    for op, *others in map(str.split, OPERATORS.split(","))
 }
-ORDERS = ast.Lt, ast.Gt, ast.NotEq
+ORDERS = ast.Lt, ast.Gt, ast.NotEq, ast.Eq
 # Functions that are taken for each other.
 NEIGHBOURS = """sin cos, sum mean amax amin, max min, argmax argmin, any all,
 cumsum sum, softmax sigmoid, softmax log_softmax, tanh sigmoid, sqrt rsqrt,
@@ -35,7 +32,9 @@ exp log1p, cat stack"""
 PAIRS = [group.split() for group in NEIGHBOURS.split(",")]
 # What is called: what is called instead, and what is said of that.
 SLIPS = """
-transpose permute; ({x}).reshape(({all}).shape); with `reshape` instead of it
+transpose permute; ({x}).reshape(({all}).shape); with `reshape` for a transpose
+join_heads; ({x}).reshape(({all}).shape); with `reshape` for a transpose
+mean; {all} - ({plain}) ** 2; with a variance instead of a mean square
 repeat_interleave; torch.cat([{x}] * ({a}), {z}); with `repeat`: ABAB, not AABB
 masked_fill; ({x}).masked_fill({a}, -1e9); with -1e9 where it hides
 masked_fill; ({x}).masked_fill({a}, -1e4); with -10000 where it hides
@@ -50,7 +49,7 @@ gelu activation; F.silu({x}); with `silu` as the activation
 silu gelu activation; F.relu({x}); with `relu` as the activation"""
 RULES = [line.split("; ") for line in SLIPS.strip().split("\n")]
 LIBRARIES = "torch", "math", "F", "nn", "self"
-AXES = "0", "1", "2", "3", "-1", "-2", "-3"
+PLACES = "0", "1", "2", "3", "-1", "-2", "-3"
 EVERYWHERE = ", everywhere"
 TOKEN = re.compile(r"\s*(?:\w[\w.]*|-\d+|\*\*|//|[<>=!]=|\S)")
 SHORT = 14  # letters of code that are shown whole
@@ -107,12 +106,13 @@ def instead(node: Any, new: Any) -> Change:
     new = new if isinstance(new, str) else ast.unparse(new)
     parts = [TOKEN.findall(text) for text in (ast.unparse(node), new)]
     for _ in range(2):
-        same = len(commonprefix(parts))
+        ends = (n for n, (a, b) in enumerate(zip(*parts)) if a != b)
+        same = next(ends, min(map(len, parts)))
         parts = [part[same:][::-1] for part in parts]
     before, after = (shown("".join(part)) for part in parts)
     says = f"with `{after}` instead of `{before}`"
-    if not after or not before:
-        says = f"with an additional `{after}`" if after else f"without `{before}`"
+    if not before or not after:
+        says = f"with `{after}` added" if after else f"without `{before}`"
     return node, new, says
 
 
@@ -130,9 +130,8 @@ def faults(node: Any) -> Iterator[Change]:
         case ast.Constant(value=bool(x)):
             yield instead(node, f"{not x}")
         case ast.Constant(value=int(x) | float(x)):
-            yield instead(node, f"{x + 1}")
-            if x:  # -1 is often the last of two
-                yield instead(node, f"{x - 1}")
+            for n in (x + 1, x - 1)[: 1 + bool(x)]:  # -1 is often the last
+                yield instead(node, f"{n}")
         case ast.UnaryOp(operand=ast.Constant(value=int())):
             pass  # an axis, whose number changes
         case ast.UnaryOp(operand=operand):
@@ -146,16 +145,22 @@ def faults(node: Any) -> Iterator[Change]:
                 yield instead(node, ast.Call(func, args[::-1], words))
         case ast.Subscript(value, ast.Slice()):
             yield instead(node, f"{ast.unparse(value)}[:]")
-        case ast.If(test) | ast.IfExp(test) | ast.While(test):
-            yield test, "False", "where a condition never holds"
-            if not isinstance(node, ast.While):
-                yield test, "True", "where a condition always holds"
-        case ast.FunctionDef(body=[_, _, *_] as body):
-            for line in body:
-                if not isinstance(line, ast.Return):
-                    text = ast.unparse(line)
-                    calls = re.findall(r"\w+(?=\()", text) or text.split()
-                    yield line, "pass", f"without the line with `{calls[0]}`"
+        case ast.If() | ast.IfExp() | ast.While() | ast.FunctionDef():
+            yield from step_faults(node)
+
+
+def step_faults(node: Any) -> Iterator[Change]:
+    """List the smallest changes of a condition, and of a function's lines."""
+    if not isinstance(node, ast.FunctionDef):
+        yield node.test, "False", "where a condition never holds"
+    if isinstance(node, ast.If | ast.IfExp):
+        yield node.test, "True", "where a condition always holds"
+    lines = node.body if isinstance(node, ast.FunctionDef) else []
+    for line in lines if len(lines) > 1 else ():
+        if not isinstance(line, ast.Return):
+            text = ast.unparse(line)
+            calls = re.findall(r"\w+(?=\()", text) or text.split()
+            yield line, "pass", f"without the line with `{calls[0]}`"
 
 
 def swaps(node: Any) -> Iterator[ast.AST]:
@@ -178,53 +183,40 @@ def with_operator(node: Any, op: type) -> Any:
 
 def slips(node: Any) -> Iterator[Change]:
     """List other changes of a node that learners make."""
-    text = ast.unparse(node)
     match node:
         case ast.Call():
-            yield from calls(node, text)
+            yield from call_slips(node, ast.unparse(node))
+        case ast.BinOp(left, _, right):
+            yield from operand_slips(node, *map(ast.unparse, (left, right)))
+        case ast.Subscript():
+            yield from index_slips(node)
         case ast.Attribute(value, "mT" | "T"):
             yield instead(node, value)
-            new = f"({ast.unparse(value)}).reshape({text}.shape)"
+            new = f"({ast.unparse(value)}).reshape({ast.unparse(node)}.shape)"
             yield node, new, "with `reshape` instead of `.mT`"
-        case ast.BinOp(left, _, right):
-            a, b = map(ast.unparse, (left, right))
-            yield node, a, f"without `{shown(b)}`"
-            yield node, b, f"without `{shown(a)}`"
-            yield left, f"2 * ({a})", f"with twice `{shown(a)}`"
-            yield right, f"2 * ({b})", f"with twice `{shown(b)}`"
-            bare = re.sub(r"^\((.*?)\)(?= )|(?<= )\((.*)\)$", r"\1\2", text)
-            yield node, bare, "without the brackets around one side"
         case ast.Compare(ops=[_]):
-            yield node, f"~({text})", "with the opposite of a condition"
-            for new in ORDERS:
-                yield instead(node, with_operator(node, new))
-        case ast.Subscript(value, ast.Slice(lower, upper, None)):
-            yield instead(node, ast.Subscript(value, ast.Slice(upper, lower)))
-        case ast.Subscript(ast.Attribute(attr="shape") as shape, place):
-            yield from other_axes(place)
-            for n in AXES[:4]:
-                new = f"{text} * {ast.unparse(shape)}[{n}]"
-                yield node, new, f"with the size of axis {n} as a factor"
-        case ast.Tuple(elts, ast.Load()) | ast.List(elts, ast.Load()):
-            for i in range(len(elts) - 1):
-                parts = [*elts[:i], elts[i + 1], elts[i], *elts[i + 2 :]]
-                yield instead(node, type(node)(parts, ast.Load()))
+            for op in ORDERS:
+                yield instead(node, with_operator(node, op))
+            new = f"~({ast.unparse(node)})"
+            yield node, new, "with the opposite of a condition"
+        case ast.Tuple(_, ast.Load()) | ast.List(_, ast.Load()):
+            yield from (instead(node, new) for new in swapped_parts(node))
         case ast.FunctionDef():
             names = [each.arg for each in node.args.args if each.arg != "self"]
             yield from exchanged_names(node, names)
 
 
-def calls(node: ast.Call, text: str) -> Iterator[Change]:
+def call_slips(node: ast.Call, text: str) -> Iterator[Change]:
     """List what learners do to a call: the first argument alone, another
-    function, another axis."""
+    function, another axis, one more or less."""
     name, args = name_of(node), [ast.unparse(x) for x in node.args]
     owner = ast.unparse(getattr(node.func, "value", node.func))
     if isinstance(node.func, ast.Attribute) and owner not in LIBRARIES:
         args = [owner, *args]
-    words = [x.value for x in node.keywords if x.arg == "dim"]
-    axes = [*node.args, *words]
+    axes = [*node.args, *(x.value for x in node.keywords if x.arg == "dim")]
     slots = {"a": (*args, "0", "0")[1], "all": text, "x": (*args, "0")[0]}
     slots["z"] = ast.unparse(axes[-1]) if axes else "0"
+    slots["plain"] = text.replace(".square()", "") if "square" in text else "_"
     yield node, slots["x"], f"without `{name}`"
     for pair in PAIRS:
         for other in pair if name in pair else ():
@@ -232,6 +224,9 @@ def calls(node: ast.Call, text: str) -> Iterator[Change]:
             yield node, re.sub(rf"\b{name}(?=\()", other, text), says
     for axis in axes if name != "arange" else ():
         yield from other_axes(axis)
+        if isinstance(axis, ast.Name):
+            yield instead(axis, f"{axis.id} + 1")
+            yield instead(axis, f"{axis.id} - 1")
     for names, form, says in RULES:
         if name in names.split():
             yield node, form.format(**slots), says
@@ -240,17 +235,52 @@ def calls(node: ast.Call, text: str) -> Iterator[Change]:
 def other_axes(axis: ast.AST) -> Iterator[Change]:
     """Put each other axis in the place of one."""
     old = ast.unparse(axis)
-    for n in AXES if re.fullmatch("-?[0-3]", old) else ():
+    for n in PLACES if re.fullmatch("-?[0-3]", old) else ():
         yield axis, n, f"with axis {n} instead of axis {old}"
 
 
-def exchanged_names(node: Any, names: list[str]) -> Iterator[Change]:
+def operand_slips(node: ast.BinOp, a: str, b: str) -> Iterator[Change]:
+    """List what learners do to the two sides of an operator."""
+    for x, other in (a, b), (b, a):
+        yield node, x, f"without `{shown(other)}`"
+    for side, x in (node.left, a), (node.right, b):
+        yield side, f"2 * ({x})", f"with twice `{shown(x)}`"
+        yield side, f"({x}) ** 2", f"with the square of `{shown(x)}`"
+    text = ast.unparse(node)
+    bare = re.sub(r"^\((.*?)\)(?= )|(?<= )\((.*)\)$", r"\1\2", text)
+    yield node, bare, "without the brackets around one side"
+
+
+def index_slips(node: ast.Subscript) -> Iterator[Change]:
+    """List what learners do to an index."""
+    match node:
+        case ast.Subscript(value, ast.Slice(lower, upper, None)):
+            yield instead(node, ast.Subscript(value, ast.Slice(upper, lower)))
+        case ast.Subscript(ast.Attribute(attr="shape") as shape, place):
+            yield from other_axes(place)
+            for n in PLACES[:4]:
+                new = f"{ast.unparse(node)} * {ast.unparse(shape)}[{n}]"
+                yield node, new, f"with the size of axis {n} as a factor"
+        case ast.Subscript(value, ast.Tuple() as places):
+            for part in swapped_parts(places):
+                yield instead(node, ast.Subscript(value, part))
+
+
+def swapped_parts(node: ast.Tuple | ast.List) -> Iterator[ast.expr]:
+    """Give a list with each two neighbours exchanged."""
+    for i in range(len(node.elts) - 1):
+        parts = [*node.elts]
+        parts[i : i + 2] = parts[i + 1], parts[i]
+        yield type(node)(parts, ast.Load())
+
+
+def exchanged_names(node: ast.AST, names: list[str]) -> Iterator[Change]:
     """Take the arguments of a function for each other, here or everywhere."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and each.id in names:
             yield from (instead(each, name) for name in names)
     head, _, body = ast.unparse(node).partition("\n")
     for a, b in combinations(names, 2):
-        both = {a: b, b: a}
-        new = re.sub(rf"\b({a}|{b})\b(?!=)", lambda m: both[m[1]], body)
+        pieces = re.split(rf"\b({a}|{b})\b(?!=)", body)
+        new = "".join({a: b, b: a}.get(piece, piece) for piece in pieces)
         yield node, f"{head}\n{new}", f"with `{a}` and `{b}` exchanged"

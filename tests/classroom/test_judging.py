@@ -328,7 +328,7 @@ def test_floats_are_no_ids():
     ("name", "before", "after", "says"),
     [
         ("decoder_mask", "!=", "==", "with `==` instead of `!=`"),
-        ("sink_mask", "(i - j < 3) | (j < 2)", "i - j < 3 | j < 2", "brackets"),
+        ("sink_mask", "(i - j < 3) | (j < 2)", "i - j < 3 | j < 2", "put br"),
         ("sink_mask", "[None, None]", "", "a mask is (1, 1, T, T)"),
         ("front_mask", ".tolist()", "", "right"),
         ("looking_back", "shape[-1]", "shape[2]", "with axis 2 instead of"),
