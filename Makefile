@@ -143,7 +143,6 @@ atlas: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/atlas.py
 
 notebooks: transformer
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 # The cells in which readers build the model, in one file.

@@ -47,7 +47,7 @@ class Draw:
     smallest primes that are free."""
 
     def __init__(self, seed: int | str, few: int = len(LONG_PRIMES)):
-        self.few = few
+        self.few, self.case = few, 0
         self.random = random.Random(str(seed))
         self.generator = torch.Generator().manual_seed(self.below(2**31))
 
@@ -58,6 +58,10 @@ class Draw:
     def choice(self, *values: Any) -> Any:
         """One of several values."""
         return self.random.choice(values)
+
+    def turn(self, *values: Any) -> Any:
+        """Each of several values in as many cases, by turns."""
+        return values[self.case % len(values)]
 
     def sizes(self, letters: Iterable[str]) -> dict[str, int]:
         """A prime for each letter, all different: T, S, C, F and V are 5 or
@@ -74,12 +78,8 @@ class Draw:
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Standard normal numbers, times a scale; with four decimals, which
         are sent and stored in few digits."""
-        numbers = torch.randn(shape, generator=self.generator)
-        return (
-            scale * numbers
-            if scale < 0.1
-            else (scale * numbers).round(decimals=4)
-        )
+        numbers = scale * torch.randn(shape, generator=self.generator)
+        return numbers if scale < 0.1 else numbers.round(decimals=4)
 
     def tags(self, *shape: int) -> Tensor:
         """Whole numbers, all different, in no order."""

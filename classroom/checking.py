@@ -1,8 +1,9 @@
 """What a notebook calls: check("name", answer)."""
 
+import sys
 from typing import Any
 
-from classroom.exercise import exercise
+from classroom.exercise import Exercise, exercise
 from classroom.judging import try_answer
 
 
@@ -13,4 +14,22 @@ def check(name: str, answer: Any, seed: int | str = 0) -> None:
     It is tried on sizes and numbers that `seed` draws. Raises ValueError for
     a name that is no exercise.
     """
-    print(try_answer(exercise(name), answer, seed))
+    verdict = try_answer(exercise(name), answer, seed)
+    print(verdict)
+    wrong = [] if verdict.right else wrong_parts(exercise(name), answer)
+    if wrong:
+        print(f"  First fix what is inside it: {', '.join(wrong)}.")
+
+
+def wrong_parts(each: Exercise, answer: Any) -> list[str]:
+    """Name the earlier parts inside an answer that are wrong by themselves,
+    as far as they stand in the same notebook."""
+    module = sys.modules.get(getattr(answer, "__module__", ""))
+    wrong = {
+        name
+        for name in each.inside
+        if hasattr(module, name)
+        and not try_answer(exercise(name), getattr(module, name)).right
+    }
+    first = (x for x in each.inside if not wrong & {*exercise(x).inside})
+    return [name for name in first if name in wrong]

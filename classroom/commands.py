@@ -14,6 +14,7 @@ from classroom.assignment import (
     find_exercises,
     load_assignment,
     parse_points,
+    stranger,
     student_notebook,
 )
 from classroom.exercise import KINDS, exercise, exercises
@@ -45,7 +46,8 @@ def list_exercises(args: Namespace) -> None:
 def assign(args: Namespace) -> None:
     """Write the notebook that students get, and beside it the .json that
     grading needs. Give exercises by name, or a chapter's number for all of
-    its exercises that have no solution in the book."""
+    its exercises that have no solution in the book; or one of the four
+    assignments, such as build."""
     points = parse_points(find_exercises(args.exercises), args.points)
     seed = args.seed or secrets.token_hex(4)
     assignment = Assignment(args.title, str(seed), points)
@@ -63,6 +65,12 @@ def assign(args: Namespace) -> None:
     print(f"{assignment.most:4g} points, about {minutes} minutes")
     print(f"{notebook}: for the students")
     print(f"{key}: for you; `classroom grade` reads it")
+    for hunt in (x for x in assignment.exercises if x.kind == "hunt"):
+        file = notebook.with_name("stranger.py")
+        file.write_text(stranger(hunt) + "\n", "utf8")
+        print(f"{file}: for the students, and in {notebook}; it is wrong in")
+        for edit in hunt.edits:
+            print(f"  {edit[1]}\n    {edit[-1]}")
 
 
 def grade_folder(args: Namespace) -> None:
@@ -163,11 +171,9 @@ def strangers(
 
 
 def write_gradescope(args: Namespace) -> None:
-    """Write the zip that Gradescope asks for as an autograder, and try it
-    out: some half a minute."""
+    """Write the zip that Gradescope asks for as an autograder."""
     assignment, out = load_assignment(Path(args.assignment)), Path(args.out)
     gradescope.write_autograder(assignment, out, args.packages)
-    print(gradescope.check_autograder(assignment, out))
     print(f"{out}: upload it at Configure Autograder")
 
 
@@ -198,13 +204,13 @@ COMMANDS = {
 TO_TRY = {
     "": ["list", "assign 5 7", "grade submissions"],
     "list": ["", "--chapter 7"],
-    "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
+    "assign": ["5 7", "dealt_out 7 --points 5 --seed autumn", "build"],
     "grade": ["submissions", "submissions --roster canvas.csv"],
     "gradescope": ["", "--packages matplotlib,seaborn"],
     "try": ["decoder_mask", "alibi_bias"],
     "pack": ["_build/homework", "homework"],
 }
-WHICH = "a name, or a chapter's number for those without a solution"
+WHICH = "a name, an assignment's, or a chapter's number for its homework"
 KEY_FILE = "the .json that `classroom assign` wrote (default: %(default)s)"
 ROSTER = "a CSV of your course, as Canvas or Moodle exports it"
 OUTPUTS = {
@@ -240,8 +246,8 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
 def add_assign_options(parser: Parser) -> None:
     """Let `assign` be told which exercises, and how they are handed out."""
     parser.add("exercises", WHICH, nargs="+", metavar="EXERCISE")
-    text = "10 for each, or name=10,other=5 (default: %(default)s)"
-    parser.add("--points", text, default="10")
+    text = "of each, or name=10,other=5 (default: 10, or an assignment's)"
+    parser.add("--points", text, default="")
     text = "a word that draws the inputs (default: a random one)"
     parser.add("--seed", text)
     text = "what stands above the exercises (default: %(default)s)"

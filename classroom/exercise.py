@@ -61,7 +61,8 @@ class Exercise:
     class is built with `make`, the arguments of a call. `without` names what
     an answer may not use. What is `assignable` as homework has no solution in
     the book; a `rubric` is for a person who reads. A part of an assignment
-    has `points`. `file` is the notebook's text.
+    has `points`; `inside` names the earlier parts that it is built of. `file`
+    is the notebook's text.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Exercise:
     rubric: tuple[str, ...] = ()
     assignable: bool = False
     points: float = 0.0
+    inside: tuple[str, ...] = ()
     file: str = ""
 
     @property
@@ -109,19 +111,38 @@ def exercises() -> dict[str, Exercise]:
         sections = dict(notebook_sections(file.read_text("utf8")))
         tables = exercise_tables(file, sections)
         common = "".join(table.pop("names", "") for table, _ in tables)
-        earlier = ""
         rows = {
             name: {"assignable": secret, "names": common} | data
             for table, secret in tables
             for name, data in table.items()
         }
-        for name in sorted(rows, key=[*sections, *rows].index):
-            if "points" in rows[name].get("about", ()):
-                # a part of an assignment can use those before it
-                rows[name]["names"] += earlier
-                earlier += rows[name].get("right", "")
+        order = sorted(rows, key=[*sections, *rows].index)
+        join_parts({n: rows[n] for n in order if is_part(rows[n])})
+        for name in order:
             by_name[name] = read_exercise(name, rows[name], file, sections)
     return by_name
+
+
+def is_part(row: Mapping[str, Any]) -> bool:
+    """Tell whether a row is that of a part of an assignment."""
+    return "points" in row.get("about", ())
+
+
+def join_parts(rows: Mapping[str, dict[str, Any]]) -> None:
+    """Let each part of an assignment use the right code of those before it,
+    and list which of them are inside it: its own code has their names."""
+    earlier, part_of = "", dict[str, str]()
+    for name, row in rows.items():
+        code = row.get("right", "")
+        words = {*re.findall(r"\w+", code)}
+        used = {part for word, part in part_of.items() if word in words}
+        used |= {*row.get("inside", ())}
+        used = used.union(*(rows[part]["inside"] for part in used))
+        row["inside"] = [part for part in part_of.values() if part in used]
+        row["names"] += earlier
+        earlier += code
+        if gives := re.search(rf"^{name} = (\w+)$", code, re.MULTILINE):
+            part_of[gives[1]] = name
 
 
 def statement_files() -> list[Path]:

@@ -10,11 +10,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -25,13 +21,11 @@ from typing import Any
 from classroom.assignment import (
     Assignment,
     load_assignment,
-    make_cell,
-    student_notebook,
 )
-from classroom.exercise import CHECK, FOLDERS, HOMEWORK, Exercise, exercise
-from classroom.grading import Grade, grade
+from classroom.exercise import FOLDERS, HOMEWORK
+from classroom.grading import Grade, grade, printable_text
 from classroom.outcomes import PACKAGES
-from classroom.sandbox import Sandbox, SandboxRun, owner, package_folders
+from classroom.sandbox import Sandbox, SandboxRun, package_folders
 from classroom.submissions import code_files, load_submission
 
 STUDENT = 64_999  # a user, and a group, that nobody else is
@@ -71,8 +65,9 @@ KNOWN_ERRORS = {n for n in dir(builtins) if n.endswith(("Error", "Exit"))} | {
     ""
 }
 KNOWN_ERRORS |= {"TookTooLong", "NotTried", "ForbiddenMeans", "Exception"}
+# A text that no cell has could tell what the inputs were.
+PUT_TOGETHER = "Code puts the text together: read it in the notebook."
 LONGEST = 200  # characters of a line that is shown
-SIZES = {0.75: "0.5", 1.5: "1", 3: "2", 6: "4"}  # GB, with CPUs
 
 
 def write_autograder(
@@ -147,7 +142,7 @@ def grade_here(folder: str, user: int = STUDENT) -> None:
     origin = [assignment.seed, number, submission.cells]
     seed = hashlib.sha256(json.dumps(origin).encode()).hexdigest()
     sandbox = DiscreetSandbox(not user, user, TIME)
-    done = grade(submission, replace(assignment, seed=seed), sandbox)
+    done = grade(submission, replace(assignment, numbers=seed), sandbox)
     text = json.dumps(results(done), indent=1)
     (home / "results" / "results.json").write_text(text, "utf8")
 
@@ -201,6 +196,10 @@ def results(done: Grade) -> dict[str, Any]:
         says = mark.verdict.says
         if mark.verdict.mistakes == ("unreadable",):
             says = "what came out cannot be read."
+        if mark.for_a_reader:
+            cells = map(printable_text, done.submission.cells)
+            plain = any(mark.text in cell for cell in cells)
+            says += f"\n\n{mark.text if plain else PUT_TOGETHER}"
         test: dict[str, Any] = {"name": mark.exercise, "output": says}
         test |= {"output_format": "text", "visibility": "visible"}
         if mark.points is not None:
@@ -209,98 +208,3 @@ def results(done: Grade) -> dict[str, Any]:
     notes = "\n".join(done.notes)
     about = {"output": notes, "output_format": "text", "score": done.total}
     return about | {"tests": tests}
-
-
-# --- Before it is uploaded ------------------------------------------------
-
-
-def check_autograder(assignment: Assignment, file: Path) -> str:
-    """Unpack the zip, grade three notebooks as the container would, and say
-    what was checked. Raises ValueError where something is wrong."""
-    if os.name != "posix":
-        return "not checked: that needs Linux, macOS or WSL"
-    user = trial_user()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        for name in "source", "submission", "results":
-            (home / name).mkdir()
-        with zipfile.ZipFile(file) as packed:
-            packed.extractall(home / "source")
-        for kind in "right", "blank", "hanging":
-            compare_points(home, user, assignment, kind)
-    alone = "as a user of its own" if user else "not as a user of its own"
-    size = container_size()
-    return (
-        f"checked, {alone}: a right, a blank and a hanging notebook get the "
-        f"points that they should; choose {SIZES[size]} CPU and {size} GB"
-    )
-
-
-def trial_user() -> int:
-    """Give the user for students' code, or 0 where there can be none."""
-    with suppress(OSError, subprocess.SubprocessError):
-        command = [sys.executable, "-c", "import torch"]
-        subprocess.run(
-            command,
-            check=True,
-            cwd="/",
-            stderr=subprocess.DEVNULL,
-            **owner(STUDENT),
-        )
-        return STUDENT
-    return 0
-
-
-def compare_points(
-    home: Path, user: int, assignment: Assignment, kind: str
-) -> None:
-    """Grade one notebook there; ValueError where its points are others."""
-    text = json.dumps(trial_notebook(assignment, kind))
-    (home / "submission" / "trial.ipynb").write_text(text, "utf8")
-    file = home / "results" / "results.json"
-    file.unlink(missing_ok=True)
-    script = home / "source" / "run_autograder"
-    command = ["bash", str(script), str(home), sys.executable, str(user)]
-    env = {k: x for k, x in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
-    if not file.exists():
-        raise ValueError(f"run_autograder fails: {done.stderr[-LONGEST:]}")
-    tests = json.loads(file.read_text("utf8"))["tests"]
-    measured = {t["name"]: (t.get("score"), t.get("max_score")) for t in tests}
-    wanted = {
-        each.name: (most * (kind != "blank" and bool(right_code(each))), most)
-        for each, most in zip(assignment.exercises, assignment.points.values())
-    }
-    if measured != wanted:
-        raise ValueError(
-            f"a {kind} notebook should have the points {wanted}, and has "
-            f"{measured}: do not upload the zip."
-        )
-
-
-def trial_notebook(assignment: Assignment, kind: str) -> dict[str, Any]:
-    """Answer the students' notebook: rightly, not at all, or rightly after a
-    cell that hangs."""
-    notebook = student_notebook(assignment)
-    for cell in notebook["cells"]:
-        for name in CHECK.findall(cell["source"]) * (kind != "blank"):
-            if cell["cell_type"] == "code":
-                code = right_code(exercise(name))
-                cell["source"] = code or cell["source"]
-    if kind == "hanging":
-        notebook["cells"].insert(0, make_cell("code", "while True: pass"))
-    return notebook
-
-
-def right_code(each: Exercise) -> str:
-    """Give the code of a right answer, or "" where a person reads it."""
-    return "" if each.rubric or each.kind == "result" else each.right
-
-
-def container_size() -> float:
-    """Choose a size of container for what was run here: twice as much as the
-    largest process took, since one judges another."""
-    resource = importlib.import_module("resource")  # Windows has none
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    unit = 2**30 if sys.platform == "darwin" else 2**20
-    return next((n for n in SIZES if 0.9 * n > 2 * most / unit), max(SIZES))

@@ -1,13 +1,14 @@
 """Grading: each submission is run in the sandbox, and judged here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from classroom.assignment import Assignment
-from classroom.exercise import Exercise
+from classroom.exercise import Exercise, exercise
 from classroom.judging import Verdict, all_cases, judge
+from classroom.mistakes import HEAD, answer_of
 from classroom.outcomes import Outcome
 from classroom.sandbox import Sandbox, SandboxRun
 from classroom.submissions import LINES, Submission
@@ -17,8 +18,10 @@ RUNS = 5  # of one submission, with less and less of it
 AT_ONCE = 2  # submissions
 LONGEST_TEXT = 600  # characters of what a student's error says
 LONGEST_ANSWER = 20_000  # characters of an explanation
+NOTHING = ("not written",), ("no answer",)  # what is wrong with a blank
 FINE = "right", "read", "to be read"  # what stands where no mistake is
 
+Order = dict[str, Any]
 StudentsByMistake = dict[str, list[str]]
 
 
@@ -78,10 +81,9 @@ def grade(
     submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> Grade:
     """Grade one submission: whatever it does, it gets a row."""
-    runs = [*runs_of(submission, assignment, sandbox)]
-    came: dict[str, Any] = {}
-    for run in reversed(runs):  # what came first counts
-        came |= run.came
+    each_order = {x.name: order(x, assignment) for x in assignment.exercises}
+    runs = [*runs_of(submission, each_order, sandbox)]
+    came = first_came(runs)
     notes = [submission.wrong] * bool(submission.wrong)
     for run in runs[:-1]:
         notes.append(f"{place_text(run.begun)} was left out: {run.stopped}")
@@ -95,32 +97,90 @@ def grade(
             assignment.exercises, assignment.points.values()
         )
     )
+    marks = marks_by_themselves(marks, submission, assignment, sandbox)
     notes = [clean(note, LONGEST_TEXT) for note in notes]
     return Grade(submission, marks, tuple(notes))
 
 
-def runs_of(
-    submission: Submission, assignment: Assignment, sandbox: Sandbox
-) -> Iterator[SandboxRun]:
-    """Run the cells; what ends the process is left out of the next run, so
-    that the rest counts. The last run has only what defines an answer or
-    imports something."""
-    cases = {
-        each.name: [
-            to_json(replace(case, when=""))  # what is special stays here
-            for case in all_cases(each, assignment.draw)
-        ]
-        for each in assignment.exercises
+def order(
+    each: Exercise, assignment: Assignment, with_parts: bool = False
+) -> Order:
+    """Give what a student's process gets once an exercise begins: the cases;
+    and right parts to put inside the answer, each with its name."""
+    cases = [
+        to_json(replace(case, when=""))  # what is special stays here
+        for case in all_cases(each, assignment.draw)
+    ]
+    if not with_parts:
+        return {"cases": cases, "inside": {}}
+    parts = {name: answer_of(exercise(name)) for name in each.inside}
+    named = {name: part.__name__ for name, part in parts.items()}
+    return {"cases": cases, "inside": named, "code": f"{HEAD}{each.names}"}
+
+
+def first_came(runs: Sequence[SandboxRun]) -> dict[str, Any]:
+    """Give what came of each exercise in the first run in which it did."""
+    return {n: x for run in reversed(runs) for n, x in run.came.items()}
+
+
+def marks_by_themselves(
+    marks: Sequence[Mark],
+    submission: Submission,
+    assignment: Assignment,
+    sandbox: Sandbox,
+) -> tuple[Mark, ...]:
+    """Judge each wrong part that has a wrong one inside it once more, with
+    right ones there, so that a mistake costs only the points of its part."""
+    right = {each.exercise for each in marks if each.verdict.right}
+    orders = {
+        each.exercise: order(exercise(each.exercise), assignment, True)
+        for each in marks
+        if each.exercise not in right and each.verdict.mistakes not in NOTHING
+        if {*exercise(each.exercise).inside} - right
     }
+    came = first_came([*runs_of(submission, orders, sandbox)])
+    judged: dict[str, Mark] = {}
+    for first in marks:
+        name, draw = first.exercise, assignment.draw
+        judged[name] = first
+        if name in came:
+            second = mark(exercise(name), first.most, draw, came[name])
+            judged[name] = better_mark(first, second, judged)
+    return tuple(judged.values())
+
+
+def better_mark(first: Mark, second: Mark, judged: Mapping[str, Mark]) -> Mark:
+    """Choose between a part with a student's own parts inside it, and with
+    right ones; of these, say which are wrong by themselves."""
+    if (second.points or 0) < (first.points or 0):
+        return first
+    inside = exercise(first.exercise).inside
+    faults = [x for x in inside if x in judged and not judged[x].verdict.right]
+    why = f"wrong inside it: {', '.join(faults)}"
+    if not faults:  # they were not assigned
+        why = "with right parts inside it"
+    what = second.verdict.says.rstrip(".")
+    if second.verdict.right:
+        what = "right by itself"
+    said = second.verdict.mistakes or (f"{what}; {why}",)
+    verdict = replace(second.verdict, says=f"{what}; {why}.", mistakes=said)
+    return replace(second, verdict=verdict)
+
+
+def runs_of(
+    submission: Submission, orders: Mapping[str, Order], sandbox: Sandbox
+) -> Iterator[SandboxRun]:
+    """Run the cells, and what is ordered after them; what ends the process is
+    left out of the next run, so that the rest counts. The last run has only
+    what defines an answer or imports something."""
     skip: list[int | str] = []
     most = left = sandbox.seconds
     work = {"cells": submission.cells, "modules": submission.modules}
-    for number in range(RUNS if submission.cells else 0):
+    for number in range(RUNS if submission.cells and orders else 0):
         last = number == RUNS - 1 or left < most / 4
         seconds = most / 4 if last else most / 2
-        job = work | {"cases": cases, "skip": [*skip], "last": last}
+        job = work | {"orders": orders, "skip": [*skip], "last": last}
         run = sandbox.run(job, min(seconds, max(left, seconds / 2)))
-        run.came = {n: x for n, x in run.came.items() if n in cases}
         yield run
         if last or not run.stopped or run.begun is None:
             return

@@ -1,7 +1,7 @@
 """The other process: a student's cells run here, and never where we judge.
 
-It reads JSON on stdin: the cells and the names of the exercises, and then the
-cases of one exercise after another.
+It reads JSON on stdin: the cells and the names of the exercises, and then for
+one exercise after another its cases, and right parts to put inside the answer.
 It writes a line of JSON for each thing done on what was its stdout: the
 place of a cell or a statement that begins, the name of an exercise that
 begins, and what came of it. Whoever reads that must trust none of it.
@@ -31,7 +31,7 @@ from classroom.submissions import LINES
 from classroom.values import read_case, to_json
 
 Names = dict[str, Any]
-Job = Mapping[str, Any]
+Job = dict[str, Any]
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
@@ -56,11 +56,13 @@ def run_job() -> None:
         os.dup2(nothing, stream)
     outcomes.SECONDS = CELL * job["seconds"]
     names = run_cells(job, answers)
-    for exercise in job["cases"]:
+    for exercise in job["orders"]:
         if exercise not in job["skip"]:
             tell(answers, {"begins": exercise})
-            cases = json.loads(orders.readline())
-            came = answer_outcomes(names, exercise, cases)
+            order = json.loads(orders.readline())
+            if order["inside"]:
+                put_inside(order, names, job, answers)
+            came = answer_outcomes(names, exercise, order["cases"])
             tell(answers, {"of": exercise, "came": came})
     tell(answers, {"ends": True})
     os._exit(0)
@@ -70,7 +72,7 @@ def limit(memory: int, seconds: int) -> None:
     """Limit memory, time and files; a process cannot raise its own limits."""
     for kind, most in (
         (resource.RLIMIT_DATA, memory),
-        (resource.RLIMIT_CPU, seconds + int(time.process_time()) + 1),
+        (resource.RLIMIT_CPU, 2 * seconds + int(time.process_time())),
         (resource.RLIMIT_FSIZE, FILES),
         (resource.RLIMIT_NOFILE, OPEN),
         (resource.RLIMIT_CORE, 0),
@@ -105,26 +107,51 @@ def run_cells(job: Job, answers: TextIO) -> Names:
     return names
 
 
+def put_inside(order: Job, names: Names, job: Job, answers: TextIO) -> None:
+    """Put right parts in the place of a student's, whatever these are called,
+    and run again what defines something: it may build on them at once."""
+    right: Names = {}
+    exec(order["code"], right)
+    files = [Path(file).stem for file, _ in job["modules"]]
+    spaces = [
+        names,
+        *(vars(sys.modules[x]) for x in files if x in sys.modules),
+    ]
+    for part, name in order["inside"].items():
+        own = names.get(part)
+        for space in spaces * callable(own):
+            same = [word for word, x in space.items() if x is own]
+            space.update(dict.fromkeys(same, right[part]))
+        names[part] = names[name] = right[part]
+    known = {id(right[part]) for part in order["inside"]}
+    fixed = {word: x for word, x in names.items() if id(x) in known}
+    for number, source in enumerate(job["cells"]):
+        again = job | {"last": True, "fixed": fixed}
+        run_cell(source, number, names, again, answers)
+
+
 def run_cell(
     source: str, number: int, names: Names, job: Job, answers: TextIO
 ) -> None:
-    """Run the statements of a cell; one that fails is left. In the last run,
-    and once the cell's time is up, only those that define something run."""
+    """Run the statements of a cell; one that fails is left, and no name that
+    is fixed changes. In the last run, and once the cell's time is up, only
+    those that define something run."""
     file, seconds = f"<code cell {number + 1}>", CELL * job["seconds"]
     lines = source.splitlines(True)
     linecache.cache[file] = len(source), None, lines, file
-    parts, ends = [*statements(source)], time.monotonic() + seconds
-    few = definitions([each for _, each in parts], job["cases"])
+    parts, ends = [*statements(source)], time.process_time() + seconds
+    few = definitions([each for _, each in parts], job["orders"])
     for line, each in parts:
-        place, left = number * LINES + line, ends - time.monotonic()
+        place, left = number * LINES + line, ends - time.process_time()
         late = job["last"] or left <= 0
         if place in job["skip"] or (late and each not in few):
             continue
         tell(answers, {"begins": place})
         left = max(left, seconds / 10)
         if error := run_statement(each, file, names, left):
-            cut = time.monotonic() > ends and line < parts[-1][0]
+            cut = time.process_time() > ends and line < parts[-1][0]
             tell(answers, {"cell": place, "error": error + BELOW * cut})
+        names.update(job.get("fixed", {}))
 
 
 def definitions(
@@ -135,7 +162,7 @@ def definitions(
     kept: list[Any] = [x for x in cell if isinstance(x, FUNCTIONS | IMPORTS)]
     beside = any(isinstance(x, FUNCTIONS) for x in kept)
     for each in cell:
-        if isinstance(each, ast.Assign | ast.AnnAssign):
+        if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign):
             first = next(ast.iter_child_nodes(each))  # what gets the value
             kept += [each] * (beside or ast.unparse(first) in answers)
     return kept
@@ -153,8 +180,8 @@ def run_statement(
             came = eval(code, names)
             if code.co_flags & inspect.CO_COROUTINE:  # it awaits something
                 asyncio.run(came)
-    except TookTooLong as late:
-        return str(late)
+    except TookTooLong:
+        return "the time of its cell was up"
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         text = f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
         return text.removesuffix(": ")

@@ -4,6 +4,7 @@ comes of the exercise's mistakes."""
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -12,13 +13,7 @@ from classroom.cases import Case
 from classroom.evidence import equal, evidence
 from classroom.examples import example_text
 from classroom.exercise import Exercise
-from classroom.mistakes import (
-    SAME,
-    Mistake,
-    answer_of,
-    fingerprint,
-    same_print,
-)
+from classroom.mistakes import answer_of, fingerprint, same_print
 from classroom.outcomes import Outcome, run_on_cases
 from classroom.stored import find_trial
 from classroom.trials import Trial
@@ -147,6 +142,8 @@ def wrong_verdict(
         return hunt_verdict(each.name, len(sentences))
     label, detail = evidence(each, case, outcomes[i], trial.wanted[i])
     says = sentence("; and ".join(sentences) or label)
+    if sentences and (sentences[1:] or type(trial.wanted[0]) is bool):
+        says = f"the results are those of this: {says}"  # perhaps by chance
     if any(edit[-1] in sentences for edit in each.edits):
         # A second explanation would only be in the way.
         detail = re.sub(r"(expected \(.*?\)): .*", r"\1", detail)
@@ -168,9 +165,8 @@ def smallest_failure(trial: Trial, outcomes: Sequence[Outcome]) -> str:
     for case, wanted, came in zip(
         trial.small, trial.wanted[n:], outcomes[n + 1 :]
     ):
-        if not (came.error or is_right(came, wanted, each)) and (
-            text := example_text(each, case, came.value, wanted)
-        ):
+        text = example_text(each, case, came.value, wanted)
+        if text and not came.error and not is_right(came, wanted, each):
             return text
     return ""
 
@@ -184,45 +180,40 @@ def known_mistakes(
     trial: Trial, outcomes: Sequence[Outcome]
 ) -> tuple[str, ...]:
     """Find the fewest mistakes that give just what came of all cases; or of
-    the ordinary ones, where something else is wrong at an edge."""
+    the ordinary ones, where something else is wrong at an edge: but True and
+    False may agree there by chance."""
     prints = [
         None if outcome.error else fingerprint(outcome.value)
         for outcome in outcomes[: len(trial.cases)]
     ]
-    right = [fingerprint(x) for x in trial.wanted[: len(prints)]]
-    tolerance = trial.exercise.tolerance
-    changed = [
-        i
-        for i in trial.ordinary
-        if not same_print(prints[i], right[i], tolerance)
-    ]
-    for places in range(len(prints)), trial.ordinary if changed else ():
-        for kind in "single", "double", "general":
-            known = getattr(trial, kind)
-            says = explanations(known, prints, places, tolerance)
-            if len(says) > 1 and kind == "general":  # each of them is true
-                first, second = (each[0] for each in says[:2])
-                return (f"{first}, or{second.removeprefix(SAME)}",)
-            if len(says) == 1:
-                return says[0]
+    hunt = trial.exercise.kind == "hunt"
+    truth = trial.right[0][0].startswith("True")
+    for places in (range(len(prints)), trial.ordinary)[: 2 - truth]:
+        for kind in ("single", "double", "general")[: 3 - hunt]:
+            if says := explanations(trial, kind, prints, places):
+                return says
     return ()
 
 
 def explanations(
-    mistakes: Sequence[Mistake],
-    prints: Sequence[Any],
-    places: Sequence[int],
-    tolerance: float,
-) -> list[tuple[str, ...]]:
-    """List what is said of the mistakes that explain what came in these
-    places."""
-    matching = (
-        sentences
-        for sentences, expected in mistakes
-        if places
-        and all(same_print(prints[i], expected[i], tolerance) for i in places)
-    )
-    return [*dict.fromkeys(matching)]
+    trial: Trial, kind: str, prints: Sequence[Any], places: Sequence[int]
+) -> tuple[str, ...]:
+    """Give the sentences of the mistake that explains what came in these
+    places, where something is wrong: none where several different ones do,
+    and of those that no author lists, two."""
+    near = partial(same_print, tolerance=trial.exercise.tolerance)
+    if all(near(prints[i], trial.right[i]) for i in places):
+        return ()
+    candidates = {
+        sentences: None
+        for sentences, expected in getattr(trial, kind)
+        if all(near(prints[i], expected[i]) for i in places)
+        if not all(near(expected[i], trial.right[i]) for i in places)
+    }
+    if kind == "general" and candidates:
+        changes = ", or ".join(says for (says,) in [*candidates][:2])
+        return (f"the results are those of a right answer {changes}",)
+    return next(iter(candidates)) if len(candidates) == 1 else ()
 
 
 def side_effects(trial: Trial, outcomes: Sequence[Outcome]) -> Verdict:
@@ -267,8 +258,10 @@ def result_verdict(exercise: Exercise, result: Any) -> Verdict:
 
 def hunt_verdict(name: str, left: int) -> Verdict:
     """Give a third of the points for each bug that is mended. How many are
-    left is 0 where that is not known; no bug is named."""
-    says = f"{BUGS - left} of {BUGS} bugs are fixed, nothing else has changed"
+    left is 0 where that is not known; no bug is named. `check` does not know
+    which ones were planted."""
+    bugs = ("no", "one bug", "two bugs")[left]
+    says = f"it gives what the correct file gives with {bugs} in it"
     if not left:
         says = "no bug is fixed yet, or a change has introduced a new fault"
     share = (BUGS - left) / BUGS if left else 0

@@ -4,11 +4,9 @@ an answer gives what a mistake gives."""
 import ast
 import contextlib
 import copy
-import re
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -17,9 +15,14 @@ from torch import Tensor
 from classroom.cases import Case
 from classroom.evidence import is_whole, kind
 from classroom.exercise import Exercise
-from classroom.outcomes import build_answer, own_seed
+from classroom.outcomes import (
+    TookTooLong,
+    build_answer,
+    own_seed,
+    time_limit,
+)
+from classroom.slips import with_slips
 from classroom.values import plain_value
-from classroom.variants import faults, slips, variants
 
 HEAD = """\
 import math
@@ -27,9 +30,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 """
-
-LOOP = re.compile(r"^ *while .*(?:\n {8}.*)*", re.M)
-SAME = "the results are those of a right answer"
 
 Namespace = dict[str, Any]
 Spans = list[tuple[int, int, str]]
@@ -114,22 +114,21 @@ def mistake_of(
         if len(edits) == 1:
             raise
         return None
-    prints = (print_or_none(answer, *pair) for pair in enumerate(cases))
-    return sentences, tuple(prints)
+    return sentences, prints_of(answer, cases)
 
 
-def small_changes(exercise: Exercise, cases: Any) -> tuple[Mistake, ...]:
-    """Compute what comes of cases with each small change of the right code,
-    but for those of a loop, which might then never end."""
-    plain, found = ast.unparse(ast.parse(exercise.right)), list[Mistake]()
-    for code, says in variants(plain, lambda x: chain(slips(x), faults(x))):
-        with warnings.catch_warnings(), contextlib.suppress(Exception):
-            warnings.simplefilter("ignore")
-            if LOOP.findall(code) == LOOP.findall(plain):
-                answer = answer_in(exercise, code)
-                came = [print_or_none(answer, *x) for x in enumerate(cases)]
-                found += [((f"{SAME} {says}",), tuple(came))] * any(came)
-    return tuple(found)
+def prints_of(answer: Any, cases: Sequence[Case]) -> tuple[Any, ...]:
+    """Give the fingerprints of what comes of cases."""
+    return tuple(print_or_none(answer, *pair) for pair in enumerate(cases))
+
+
+def slips_of(exercise: Exercise, cases: Sequence[Case]) -> Iterator[Mistake]:
+    """Compute what comes of cases with each slip in the right code."""
+    for code, says in with_slips(ast.unparse(ast.parse(exercise.right))):
+        with contextlib.suppress(Exception, TookTooLong), time_limit(1):
+            prints = prints_of(answer_in(exercise, code), cases)
+            if any(prints):
+                yield (says,), prints
 
 
 def print_or_none(answer: Any, seed: int, case: Case) -> Any:

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import traceback
 import weakref
 from collections.abc import Iterator, Mapping
@@ -24,14 +25,18 @@ from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 
 PACKAGES = "shapewatch", "tformer_lite", "explorer", "gallery", "classroom"
-SECONDS = 5.0  # for one call, on a busy machine
+SECONDS = 5.0  # of a processor, for one call
+PATIENCE = 60  # times as long may it take on a busy machine, or asleep
 TAIL = 400  # characters of what a student's error says
 STUB = 6  # bytes of code in a function that has only `...` or `pass`
-FORGOTTEN = "it returns None: did you forget `return`? `print` returns nothing"
+FORGOTTEN = (
+    "it returns None: did you forget `return`? `print` only shows a value"
+)
+NO_FUNCTION = "give the function itself, not what it returns"
 AMBIGUOUS = "Boolean value of Tensor"
 BRACKETS = (
-    ": put brackets around comparisons that `&` or `|` joins; `and`, `or` and "
-    "`if` take a single truth value"
+    ": `&` and `|` bind more tightly than `<` and `==`, so put brackets "
+    "around what is compared; `and`, `or` and `if` take one truth value"
 )
 
 
@@ -50,10 +55,6 @@ class Outcome:
     changed: tuple[int, ...] = ()
 
 
-GIVEN = "give the function itself, not what it returns"
-NO_FUNCTION = Outcome(error="NoFunction", says=GIVEN)
-
-
 def run_on_cases(answer: Any, cases: list[Case]) -> list[Outcome]:
     """Call an answer with each case. What is no function is its own value."""
     outcomes = []
@@ -69,8 +70,9 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
     """Call an answer with copies of what a case has, and random numbers of
     a seed: another call has others. What the first prints is shown."""
     if not callable(answer):
-        given = isinstance(answer, Tensor | list | tuple) and case.args
-        return NO_FUNCTION if given else Outcome(plain_value(answer))
+        if isinstance(answer, Tensor | list | tuple) and case.args:
+            return Outcome(error="NoFunction", says=NO_FUNCTION)
+        return Outcome(plain_value(answer))
     if used := used_names(answer) & {*case.without}:
         says = f"do it without {', '.join(sorted(used))}"
         return Outcome(error="ForbiddenMeans", says=says)
@@ -191,8 +193,8 @@ def own_seed(seed: int = 0) -> Iterator[None]:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TookTooLong when the time is up, and again until that works;
-    without a limit where the system has no such clock."""
+    """Raise TookTooLong when so much was computed, and again until that
+    works; without a limit where the system has no such clock."""
     main = threading.current_thread() is threading.main_thread()
     if not hasattr(signal, "setitimer") or not main:
         yield
@@ -201,11 +203,16 @@ def time_limit(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         if frame and frame.f_code.co_filename == weakref.__file__:
             return  # what a callback raises is only printed
-        raise TookTooLong(f"no result after {seconds:.1f} seconds")
+        asleep = time.monotonic() > begun + PATIENCE * seconds
+        if asleep or clock() > computed + seconds:
+            raise TookTooLong(f"no result after {seconds:.1f} seconds")
 
+    many = torch.get_num_threads() > 1  # and these compute while they wait
+    clock = time.thread_time if many else time.process_time
+    begun, computed = time.monotonic(), clock()
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

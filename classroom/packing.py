@@ -6,9 +6,7 @@ import lzma
 import math
 import tomllib
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +23,7 @@ from classroom.exercise import (
     statement_files,
 )
 from classroom.stored import find_trial, trial_json
-from classroom.trials import (
-    DRAWS,
-    Trial,
-    drawn_cases,
-    make_trial,
-    sameness,
-    weakness,
-    with_small_cases,
-)
+from classroom.trials import Trial, telling_trial
 from classroom.values import to_json
 
 FEW = 2  # sizes that each axis of a stored trial can have
@@ -42,7 +32,7 @@ DECIMALS = 3  # that they have
 CANDIDATES = 5  # trials that tell enough, of which the smallest is stored
 # What a notebook knows of homework.
 KEYS: tuple[str, ...] = ("kind", "minutes", "level", "teaches", "axes")
-KEYS += "without", "tolerance", "rubric", "assignable"
+KEYS += "without", "tolerance", "rubric", "assignable", "inside"
 
 
 def pack_homework(folder: Path) -> list[Path]:
@@ -107,23 +97,11 @@ class ShortDraw(Draw):
 
 def small_trial(exercise: Exercise) -> Trial:
     """Of a few trials that tell enough, give the one whose cases take the
-    fewest letters. Raises ValueError where no draw tells enough."""
-    few = [*islice(telling_trials(exercise), CANDIDATES)]
-    if not few:
-        raise ValueError(f"{exercise.name}: no small trial tells enough.")
-    return min(few, key=lambda x: len(json.dumps([*map(to_json, x.calls)])))
-
-
-def telling_trials(exercise: Exercise) -> Iterator[Trial]:
-    """Draw trials, and give those that tell enough, with small cases."""
-    for n in range(DRAWS):
-        cases = tuple(drawn_cases(exercise, ShortDraw(f"{exercise.name} {n}")))
-        if not sameness(cases):
-            trial = make_trial(exercise, cases)
-            if not weakness(trial):
-                trial = with_small_cases(trial)
-                wanted = tuple(map(rounded_value, trial.wanted))
-                yield replace(trial, wanted=wanted)
+    fewest letters."""
+    draws = (ShortDraw(f"{exercise.name} {n}") for n in range(CANDIDATES))
+    few = [telling_trial(exercise, draw) for draw in draws]
+    best = min(few, key=lambda x: len(json.dumps([*map(to_json, x.calls)])))
+    return replace(best, wanted=tuple(map(rounded_value, best.wanted)))
 
 
 def rounded_value(value: Any) -> Any:

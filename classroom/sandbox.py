@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,7 +19,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from classroom.outcomes import PACKAGES
+from classroom.outcomes import PACKAGES, PATIENCE
+from classroom.submissions import LINES
 from classroom.values import clean
 
 PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
@@ -31,7 +32,7 @@ CGROUPS = "memory.max", "memory/memory.limit_in_bytes"
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 OUTPUT = 32 * 2**20  # bytes of what comes out
-NAME, ERRORS, ERROR = 60, 50, 300  # of what is taken over from that
+ERRORS, ERROR = 50, 300  # of what is taken over from that
 START = 90  # seconds to import torch; the student's own begin after it
 SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 SYSTEM += ["/etc/alternatives"]
@@ -52,7 +53,7 @@ NO_BUBBLEWRAP = (
 class SandboxRun:
     """What came out of one run: what of each exercise, which cells failed,
     which exercises' inputs were handed over, what was running when it
-    stopped, why it did, or "", and how many seconds it took once it was
+    stopped, why it did, or "", and how many seconds it used once it was
     ready."""
 
     came: dict[str, Any] = field(default_factory=dict)
@@ -228,8 +229,8 @@ def run_with_limits(
     watch = threading.Thread(target=guard, args=limits, daemon=True)
     watch.start()
     try:
-        hand_over(process, {**job, "cases": [*job["cases"]]})
-        read_messages(process, run, job["cases"])
+        hand_over(process, {**job, "orders": [*job["orders"]]})
+        read_messages(process, run, job)
     finally:
         done.set()
         watch.join()
@@ -252,13 +253,15 @@ def guard(
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
-    begun, limit, ready = time.monotonic(), float(START), False
-    while not done.wait(0.05) and process.poll() is None:
+    begun, spent, ready = time.monotonic(), 0.0, False
+    for numbers, seconds in used_seconds(process.pid, user):
+        if done.wait(0.05) or process.poll() is not None:
+            break
+        spent += seconds
         if run.begun is not None and not ready:
-            begun, limit, ready = time.monotonic(), job["seconds"], True
-        run.took = (time.monotonic() - begun) * ready
-        numbers = family(process.pid, user)
-        if time.monotonic() > begun + limit:
+            begun, spent, ready = time.monotonic(), 0.0, True
+        run.took = max(spent, (time.monotonic() - begun) / PATIENCE)
+        if run.took > (job["seconds"] if ready else START):
             run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
             run.stopped = "it started too many processes"
@@ -268,6 +271,31 @@ def guard(
             break
     if not done.is_set():  # what is left would keep the stream open
         end(process, user)
+
+
+def used_seconds(pid: int, user: int) -> Iterator[tuple[list[int], float]]:
+    """List a process with those that it started, again and again; and tell
+    each time for how long they computed since, or all of them slept. While
+    they wait for a processor, they pay nothing."""
+    then, before = time.monotonic(), 0.0
+    while True:
+        numbers = family(pid, user)
+        now, (computed, awake) = time.monotonic(), processor_use(numbers)
+        yield numbers, max(computed - before, 0 if awake else now - then)
+        then, before = now, computed
+
+
+def processor_use(numbers: Iterable[int]) -> tuple[float, bool]:
+    """Tell how many seconds the threads of processes have computed, and
+    whether one of them has work to do."""
+    ticks, awake = 0, False
+    for number in numbers:
+        with contextlib.suppress(OSError, ValueError):
+            for file in Path(f"/proc/{number}/task").glob("*/stat"):
+                state, *words = file.read_bytes().rpartition(b")")[2].split()
+                ticks += int(words[10]) + int(words[11])
+                awake = awake or state == b"R"
+    return ticks / os.sysconf("SC_CLK_TCK"), awake
 
 
 def family(pid: int, user: int = 0) -> list[int]:
@@ -309,10 +337,11 @@ def resident(pid: int) -> int:
 
 
 def read_messages(
-    process: subprocess.Popen[bytes], run: SandboxRun, cases: Mapping[str, Any]
+    process: subprocess.Popen[bytes], run: SandboxRun, job: Mapping[str, Any]
 ) -> None:
     """Read the lines that come, as far as they are what they should be, and
-    hand over what each exercise is tried on when it begins."""
+    hand over what each exercise is tried on when it begins: in their order,
+    and none before the answer to the one before has come."""
     size, ended = 0, False
     assert process.stdout
     stream = process.stdout
@@ -323,25 +352,37 @@ def read_messages(
             end(process)
             break
         with contextlib.suppress(ValueError, TypeError, RecursionError):
-            ended = take_message(run, json.loads(line)) or ended
-        if run.begun in {*cases} - run.given:
+            ended = take_message(run, json.loads(line), job) or ended
+        if run.begun in {*job["orders"]} - run.given:
             run.given.add(str(run.begun))
-            hand_over(process, cases[str(run.begun)])
+            hand_over(process, job["orders"][str(run.begun)])
     if not ended and not run.stopped:
         run.stopped = "it ended the process"
 
 
-def take_message(run: SandboxRun, line: Any) -> bool:
-    """Take over what a line says; tell whether it was the last. Once inputs
-    were handed over, no text that they could stand in is taken."""
+def take_message(run: SandboxRun, line: Any, job: Mapping[str, Any]) -> bool:
+    """Take over what a line says; tell whether it was the last. Places and
+    names are those of the job, or it could say anything with them; once
+    inputs were handed over, no text that they could stand in is taken."""
+    waiting = [n for n in job["orders"] if n not in [*job["skip"], *run.came]]
     match line:
-        case {"begins": int() | str() as begun}:
-            run.begun = begun if isinstance(begun, int) else begun[:NAME]
-        case {"cell": int(number), "error": str(error)}:
-            if len(run.errors) < ERRORS and not run.given:
-                run.errors[number] = clean(error, ERROR)
+        case {"begins": int(place)} if is_place(place, job["cells"]):
+            run.begun = place
+        case {"begins": str(name)} if [name] == waiting[:1]:
+            run.begun = name
+        case {"cell": int(place), "error": str(error)}:
+            known = is_place(place, job["cells"])
+            if known and len(run.errors) < ERRORS and not run.given:
+                run.errors[place] = clean(error, ERROR)
         case {"of": str(name), "came": list() | None as came}:
-            run.came[name] = came
+            if [name] == waiting[:1] and name in run.given:
+                run.came[name] = came
         case {"ends": True}:
             return True
     return False
+
+
+def is_place(place: int, cells: Sequence[str]) -> bool:
+    """Tell whether a number is the place of a cell, or of a line in it."""
+    cell, line = divmod(place, LINES)
+    return 0 <= cell < len(cells) and line <= cells[cell].count("\n") + 1

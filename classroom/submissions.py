@@ -13,12 +13,11 @@ LINES = 10**8  # a place is a cell's number times this, and a line's
 MOST = 50  # files of a student that are read
 LONGEST_MODULE = 2**18  # characters of a file beside a notebook
 LONGEST_LABEL = 120  # characters of a student's name
-SUFFIXES = ".ipynb", ".py"
+# Browsers and mail make week3.ipynb.txt and week3.ipynb (1) of week3.ipynb.
+SUFFIX = re.compile(r"\.(?:ipynb|py)(?!\w)", re.IGNORECASE)
 UNREADABLE = ValueError, TypeError, KeyError, AttributeError
 # What a line gives a name, or uses at its beginning; and what it imports.
-FIRST_NAME = re.compile(
-    r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.MULTILINE
-)
+FIRST_NAME = re.compile(r"^(?:async +)?(?:(?:def|class) +)?(\w+)", re.M)
 IMPORT_LINE = re.compile(r"^from .*", re.MULTILINE)
 # What Colab makes of a cell that begins with %%time: comments.
 COLAB = re.compile(
@@ -77,29 +76,35 @@ def by_student(folder: Path) -> Iterator[tuple[str, list[Path]]]:
         if place.is_dir() and not place.is_symlink():
             yield place.name, code_files(place)
         else:
-            alike = [p for p in folder.iterdir() if stem(p) == stem(place)]
-            yield place.stem if len(alike) == 1 else place.name, [place]
+            names = [stem(x).casefold() for x in folder.iterdir()]
+            alone = names.count(stem(place).casefold()) == 1
+            yield stem(place) if alone else place.name, [place]
 
 
 def stem(path: Path) -> str:
-    """The name by which students are told apart."""
-    return (path.name if path.is_dir() else path.stem).casefold()
+    """The name by which students are told apart, in large or small letters."""
+    named = SUFFIX.split(path.name)[0] if suffix(path) else path.stem
+    return path.name if path.is_dir() else named
 
 
 def code_files(folder: Path) -> list[Path]:
     """List what can be read in a folder: notebooks before files of Python,
-    and what lies deeper after the rest."""
-    inside = [path.relative_to(folder) for path in folder.rglob("*")]
+    and what lies deeper after the rest; or all files, if none can be."""
+    inside = [x.relative_to(folder) for x in folder.rglob("*")]
     files = [
         path
         for path in inside
-        if path.suffix.lower() in SUFFIXES
-        and not any(x.startswith((".", "__MACOSX")) for x in path.parts)
+        if not any(x.startswith((".", "__MACOSX")) for x in path.parts)
+        and not (folder / path).is_dir()
     ]
-    files.sort(
-        key=lambda f: (SUFFIXES.index(f.suffix.lower()), len(f.parts), f)
-    )
+    files = [path for path in files if suffix(path)] or files
+    files.sort(key=lambda f: (suffix(f) == ".py", len(f.parts), f))
     return [folder / path for path in files]
+
+
+def suffix(file: Path) -> str:
+    """Tell what a file's name says that it is: .ipynb, .py or ""."""
+    return (SUFFIX.findall(file.name) or [""])[-1].lower()
 
 
 def load_submission(
@@ -112,7 +117,7 @@ def load_submission(
     read = {file: cells_or_fault(file) for file in files[:MOST]}
     cells = {f: x for f, x in read.items() if not isinstance(x, str)}
     if not cells:
-        return Submission(name, wrong=str(read[files[0]]))
+        return Submission(name, wrong="; ".join(map(str, read.values())))
     asked = {*answers}
     best = max(cells, key=lambda file: rank(file, cells[file], asked))
     modules = tuple(
@@ -122,17 +127,20 @@ def load_submission(
         if best.parent in file.parents
         if len(cells[file][0]) <= LONGEST_MODULE
     )
-    note = f"of {len(files)} files, {best.name} was graded"
+    notes = [f"of {len(files)} files, {best.name} was graded"]
     if named := rank(best, cells[best], asked)[1]:
-        note += f": it names {named} of {len(asked)} answers"
-    return Submission(name, cells[best], note * (len(files) > 1), modules)
+        notes[0] += f": it names {named} of {len(asked)} answers"
+    if best.suffix.lower() != suffix(best):
+        notes.append(f"{best.name} was read as {suffix(best)}")
+    wrong = "; ".join(notes[len(files) == 1 :])
+    return Submission(name, cells[best], wrong, modules)
 
 
 def rank(
     file: Path, cells: Iterable[str], answers: set[str]
 ) -> tuple[bool, int, bool, int]:
     """Say how well a file answers; of files alike, the longest is best."""
-    text, notebook = "\n".join(cells), file.suffix.lower() == ".ipynb"
+    text, notebook = "\n".join(cells), suffix(file) == ".ipynb"
     named = {*FIRST_NAME.findall(text)}
     named.update(*map(re.compile(r"\w+").findall, IMPORT_LINE.findall(text)))
     count = len(answers & named)
@@ -143,7 +151,7 @@ def cells_or_fault(file: Path) -> tuple[str, ...] | str:
     """Give the cells of a file, or say why it has none."""
     if file.is_symlink() or not file.is_file():
         return f"{file.name} is a link, not a file"
-    if file.suffix.lower() not in SUFFIXES:
+    if not suffix(file):
         return f"{file.name} is not a notebook (.ipynb)"
     if (size := file.stat().st_size) > LARGEST:
         most = f"at most {LARGEST // 2**20} are read"
@@ -158,7 +166,7 @@ def read_cells(file: Path) -> tuple[str, ...]:
     """Give the source of each cell of code; a .py file is one."""
     data = file.read_bytes()
     text = plain_lines(data.decode(json.detect_encoding(data), "replace"))
-    if file.suffix.lower() == ".py":
+    if suffix(file) == ".py":
         if "\0" in text:
             raise ValueError(f"{file} is not a text")
         return (COLAB.sub(lambda x: re.sub("(?m)^# ?", "", x[0]), text),)

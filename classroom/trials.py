@@ -4,14 +4,14 @@ each, and what comes of each known mistake.
 An exercise says in lines of Python how its inputs are drawn. The lines of
 `sizes` set sizes by their letters; every other letter is a prime. Inputs with
 letters are normal numbers, unless the lines of `draw` set them by their
-names. Both can use `draw`, which has below, choice, normal, tags, ids and
-flags (see cases.py), the stubs, and what the exercise's notebook imports.
+names. Both can use `draw`, which has below, choice, turn, normal, tags, ids
+and flags (see cases.py), the stubs, and what the exercise's notebook imports.
 """
 
 import ast
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from classroom import stubs
 from classroom.cases import Case, Draw, SmallDraw
 from classroom.examples import example_text
-from classroom.exercise import Exercise
+from classroom.exercise import Exercise, TextRows
 from classroom.mistakes import (
     Mistake,
     Namespace,
@@ -31,14 +31,17 @@ from classroom.mistakes import (
     base_names,
     fingerprint,
     mistake_of,
+    print_or_none,
+    prints_of,
     same_print,
-    small_changes,
+    slips_of,
     value_of,
 )
 from classroom.outcomes import build_answer
 
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
+MANY, VALUES = 24, 6  # ordinary cases, which show what never matters
 SMALL, SMALL_DRAWS = 4, 24  # cases, and attempts to draw them
 SCALE = 0.4  # of the parameters of a layer
 
@@ -62,7 +65,10 @@ class Trial:
 
     @cached_property
     def double(self) -> tuple[Mistake, ...]:
-        """Two known mistakes at a time, where both fit into one answer."""
+        """Two known mistakes at a time, where both fit into one answer: none
+        where results are True or False, which agree by chance."""
+        if type(self.wanted[0]) is bool:
+            return ()
         return tuple(
             mistake
             for pair in combinations(self.exercise.edits, 2)
@@ -71,12 +77,19 @@ class Trial:
 
     @cached_property
     def general(self) -> tuple[Mistake, ...]:
-        """Mistakes that nobody has listed: small changes of the right code,
-        which is homework's secret."""
+        """Mistakes that no author lists: an argument that is not used, and
+        slips in the right code. Few bits agree by chance, and no bug of a
+        hunt is named."""
         kinds = {*map(type, self.wanted[: len(self.cases)])}
         if self.exercise.kind == "hunt" or kinds == {bool}:
-            return ()  # a bug is not named; and few bits agree by chance
-        return small_changes(self.exercise, self.cases)
+            return ()
+        unused = unused_arguments(self.exercise, self.cases)
+        return *unused, *slips_of(self.exercise, self.cases)
+
+    @cached_property
+    def right(self) -> tuple[Any, ...]:
+        """The fingerprints of what should come of the cases."""
+        return tuple(map(fingerprint, self.wanted[: len(self.cases)]))
 
     @property
     def ordinary(self) -> list[int]:
@@ -86,16 +99,20 @@ class Trial:
 
 @lru_cache(64)
 def draw_trial(exercise: Exercise, seed: int | str) -> Trial:
-    """Draw the trial of a seed, again and again until no size and no number
-    is the same in all ordinary cases, and each mistake shows.
+    """Draw the trial of a seed."""
+    return telling_trial(exercise, Draw(f"{exercise.name} {seed}"))
+
+
+def telling_trial(exercise: Exercise, draw: Draw) -> Trial:
+    """Draw a trial, again and again until no size and no number is the same
+    in all ordinary cases, and each mistake shows.
 
     Raises ValueError where an exercise never gets there.
     """
-    draw = Draw(f"{exercise.name} {seed}")
     faults: Counter[str] = Counter()
     for _ in range(DRAWS if exercise.inputs else 1):
         cases = tuple(drawn_cases(exercise, draw))
-        if not (fault := sameness(cases)):
+        if not (fault := sameness(exercise, cases)):
             trial = make_trial(exercise, cases)
             if not (fault := weakness(trial)):
                 return with_small_cases(trial)
@@ -161,6 +178,7 @@ def drawn_case(
 ) -> Case:
     """Draw one case: the sizes, the inputs, what the edge changes, and then
     what a layer is built with."""
+    draw.case += 1
     sizing, special = ("", *lines)[-2:] if lines else ("", "")
     letters, names = drawn_sizes(exercise, draw, sizing)
     for name, axes in exercise.inputs.items():
@@ -248,35 +266,98 @@ def case_in_model(
 # --- Whether they tell enough ---------------------------------------------
 
 
-def sameness(cases: Sequence[Case]) -> str:
+def sameness(exercise: Exercise, cases: Sequence[Case]) -> str:
     """Name a size or a number that is the same in all ordinary cases, or
     return ""."""
     ordinary = [case for case in cases if not case.when]
-    if not ordinary[0].args and not ordinary[0].make:
-        return ""
-    rows = [dict(scalars(case)) for case in ordinary]
+    rows = [{**x.sizes, **scalars(exercise, x)} for x in ordinary]
     for name in set.intersection(*({*row} for row in rows)):
         if len({repr(row[name]) for row in rows}) == 1:
             return f"{name} is {rows[0][name]} in all ordinary cases"
     return ""
 
 
-def scalars(case: Case) -> Iterator[tuple[str, Any]]:
-    """List the sizes and numbers of a case by name."""
-    yield from case.sizes.items()
-    for i, value in enumerate(case.args):
-        if isinstance(value, bool | int | float | str):
-            yield f"input {i}", value
-    for name, value in (case.make or {}).items():
-        if isinstance(value, int | float):
-            yield name, value
+def scalars(exercise: Exercise, case: Case) -> dict[str, Any]:
+    """List by name the arguments that are no tensors."""
+    args = {**dict(zip(exercise.inputs, case.args)), **(case.make or {})}
+    kinds = bool, int, float, *(() if case.within else (str, type(None)))
+    return {name: x for name, x in args.items() if isinstance(x, kinds)}
+
+
+def held_values(
+    exercise: Exercise, cases: Iterable[Case]
+) -> Iterable[tuple[str, Any]]:
+    """List what each argument may be taken to be in all cases; but not those
+    of a translator, whose parameters show them."""
+    own = [case for case in cases if not case.within]
+    return {x: 0 for case in own for x in scalars(exercise, case).items()}
+
+
+def held(exercise: Exercise, case: Case, name: str, value: Any) -> Case:
+    """Give a case in which an argument has another value."""
+    given = {name: value}
+    args = tuple(given.get(n, x) for n, x in zip(exercise.inputs, case.args))
+    make = case.make and {n: given.get(n, x) for n, x in case.make.items()}
+    return replace(case, args=args, make=make)
+
+
+def unused_arguments(
+    exercise: Exercise, cases: Sequence[Case]
+) -> Iterator[Mistake]:
+    """Compute what comes where an argument is not used."""
+    answer = answer_of(exercise)
+    for name, value in held_values(exercise, cases):
+        says = f"that takes `{name}` as {value!r} in every call"
+        prints = prints_of(
+            answer, [held(exercise, x, name, value) for x in cases]
+        )
+        yield (says,), prints
+
+
+@lru_cache(64)
+def many_cases(exercise: Exercise) -> list[tuple[Case, Any]]:
+    """Draw many ordinary cases, with the right fingerprints."""
+    draw = Draw(f"{exercise.name} many")
+    cases = [drawn_case(exercise, draw) for _ in range(MANY)]
+    return [*zip(cases, prints_of(answer_of(exercise), cases))]
+
+
+def hidden_mistake(trial: Trial) -> str:
+    """Name a mistake that shows on ordinary cases, but on none of these: the
+    seed would decide about points. Or return ""."""
+    each, many = trial.exercise, many_cases(trial.exercise)
+    here = [(trial.cases[i], trial.right[i]) for i in trial.ordinary]
+    cases = *trial.cases, *(case for case, _ in many[:VALUES])
+    ways: list[Any] = [((edit,), ("", edit[-1])) for edit in each.edits]
+    ways += [((), pair) for pair in held_values(each, cases)]
+    for edits, pair in ways:
+        way = each, edits, pair
+        if hides(*way, here) and not never_shows(*way):
+            says = " = ".join(map(str, pair)).removeprefix(" = ")
+            return f"nothing tells {says!r} from 'a right answer'"
+    return ""
+
+
+def hides(
+    exercise: Exercise, edits: TextRows, pair: Any, cases: Iterable[Any]
+) -> bool:
+    """Tell whether a mistake shows on none of some cases."""
+    answer = answer_of(exercise, edits)
+    held_cases = ((held(exercise, x, *pair), right) for x, right in cases)
+    prints = ((print_or_none(answer, 0, x), right) for x, right in held_cases)
+    return all(same_print(*both, exercise.tolerance) for both in prints)
+
+
+@lru_cache(4096)
+def never_shows(exercise: Exercise, edits: TextRows, pair: Any) -> bool:
+    """Tell whether a mistake shows on none of many ordinary cases."""
+    return hides(exercise, edits, pair, many_cases(exercise))
 
 
 def weakness(trial: Trial) -> str:
     """Say which mistake, or constant, the cases do not tell from a right
     answer, or which mistakes not from each other; or return ""."""
-    right = tuple(fingerprint(x) for x in trial.wanted[: len(trial.cases)])
-    rivals: list[Mistake] = [(("a right answer",), right), *trial.single]
+    rivals = [(("a right answer",), trial.right), *trial.single]
     for mine, other in combinations(rivals, 2):
         pairs = zip(mine[1], other[1])
         tolerance = trial.exercise.tolerance
@@ -287,9 +368,11 @@ def weakness(trial: Trial) -> str:
     axes, first = trial.exercise.output, trial.wanted[0]
     if axes and isinstance(first, Tensor) and first.ndim != len(axes):
         return f"expected {axes}, but the right code gives {[*first.shape]}"
-    if trial.exercise.inputs and same_for_all(trial):
+    if not trial.exercise.inputs:
+        return ""
+    if same_for_all(trial):
         return "the right result is the same in all ordinary cases"
-    return ""
+    return hidden_mistake(trial)
 
 
 def same_for_all(trial: Trial) -> bool:

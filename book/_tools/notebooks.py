@@ -1,4 +1,4 @@
-"""Run the chapters that changed: chapters/NN.md to NN.ipynb.
+"""Run the chapters that changed, or those that are typed: NN.md to NN.ipynb.
 
 First each half takes over what was edited in the other (pairs.py). Then a
 notebook is run, unless its code, the module and the installed packages are
@@ -18,13 +18,13 @@ from pairs import as_stored, book_of, chapter_of, notebook_of, store, take_over
 from roles import UnknownNameError, with_words
 
 
-def main(root: Path = ROOT) -> None:
+def main(root: Path = ROOT, *names: str) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
     world = digest(*(f.read_bytes().hex() for f in modules(root)))
-    installed = sorted(f"{d.name} {d.version}" for d in distributions())
-    world += digest(*installed)
-    for text in sorted((root / "chapters").rglob("*.md")):
+    world += digest(*sorted(f"{d.name} {d.version}" for d in distributions()))
+    every = sorted((root / "chapters").rglob("*.md"))
+    for text in [root / name for name in names] or every:
         if told := take_over(text):
             print(told, flush=True)
         note = notes / "-".join(text.relative_to(root).with_suffix("").parts)
@@ -55,9 +55,8 @@ def with_outputs(
     """Give cells of code the outputs that the same cells had before."""
     cells = {cell.id: cell for cell in code_cells(old)}
     for cell in code_cells(chapter):
-        if cell.id in cells:
-            cell.outputs = cells[cell.id].outputs
-            cell.execution_count = cells[cell.id].execution_count
+        for key in ("outputs", "execution_count") * (cell.id in cells):
+            cell[key] = cells[cell.id][key]
     return chapter
 
 
@@ -96,4 +95,8 @@ def run_chapter(chapter: nbformat.NotebookNode, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.path.append(str(ROOT))
+    import shapes  # what prose names, a new exercise too
+
+    shapes.main()
+    sys.exit(main(ROOT, *sys.argv[1:]))

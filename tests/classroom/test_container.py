@@ -13,10 +13,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from classroom import gradescope, sandbox
-from classroom.__main__ import main
 from classroom.assignment import Assignment
 from classroom.grading import Grade
-from tests.helpers.answers import HEAD, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST
 from tests.helpers.project import ROOT, run
 
@@ -230,50 +228,6 @@ def test_each_submission_has_numbers_of_its_own_and_again_the_same(
 
 
 # --- Before the zip is uploaded -------------------------------------------
-
-
-@pytest.fixture
-def week(tmp_path, monkeypatch):
-    """A folder with an assignment, whose right answers are known."""
-    right = {
-        a.exercise: f"{HEAD}\n{a.code}" for a in written_answers() if a.right
-    }
-    monkeypatch.setattr(
-        gradescope, "right_code", lambda each: right.get(each.name, "")
-    )
-    monkeypatch.chdir(tmp_path)
-    points = {"alibi_bias": 20, "why_columns": 5}
-    assignment = Assignment("Week", "autumn", points)
-    Path("exercises.json").write_text(assignment.text())
-    return assignment
-
-
-def test_the_zip_is_tried_out_before_it_is_uploaded(week, capsys):
-    assert main(["gradescope", "--packages", "matplotlib"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("checked, ")
-    assert re.search(r"choose \S+ CPU and \S+ GB$", first)
-    assert second == "autograder.zip: upload it at Configure Autograder"
-
-
-def test_a_zip_that_would_not_work_is_refused(week):
-    gradescope.write_autograder(week, Path("good.zip"))
-    with (
-        zipfile.ZipFile("good.zip") as good,
-        zipfile.ZipFile("bad.zip", "w") as bad,
-    ):
-        for each in good.infolist():
-            text = good.read(each)
-            bad.writestr(each, text.replace(b"grade_here(", b"no("))
-    with pytest.raises(ValueError, match="fails"):
-        gradescope.check_autograder(week, Path("bad.zip"))
-
-
-def test_a_right_answer_without_its_points_is_a_fault(week, monkeypatch):
-    monkeypatch.setattr(gradescope, "right_code", lambda each: "x = 1")
-    gradescope.write_autograder(week, Path("good.zip"))
-    with pytest.raises(ValueError, match="a right notebook should have"):
-        gradescope.check_autograder(week, Path("good.zip"))
 
 
 def test_a_package_is_no_newer_than_the_one_that_is_here():

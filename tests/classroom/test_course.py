@@ -6,14 +6,21 @@ import io
 import json
 import random
 import re
-import zipfile
+from dataclasses import replace
 from itertools import combinations, product
 
 import my_transformer
 import pytest
 import torch
 
-from classroom.course import assignment, planted, stranger
+from classroom.assignment import (
+    Assignment,
+    find_exercises,
+    parse_points,
+    planted,
+    stranger,
+    student_notebook,
+)
 from classroom.exercise import CODE_CELL, exercise, statement_files
 from classroom.grading import grade
 from classroom.judging import try_answer
@@ -21,6 +28,7 @@ from classroom.mistakes import answer_of
 from classroom.sandbox import Sandbox
 from classroom.submissions import Submission
 from shapewatch import report
+from tests.helpers.answers import reference
 
 NAMES = "build", "bug_hunt", "own_language", "one_change"
 HUNT = exercise("hunt_mended")
@@ -33,18 +41,15 @@ def statement(name):
     return CODE_CELL.findall(file.read_text("utf8"))[1:]
 
 
-def reference(name):
-    """The code of a reference run, which lies packed."""
-    file = statement_files()[-1].with_name("reference.zip")
-    with zipfile.ZipFile(file) as files:
-        return files.read(f"{name}.py").decode()
+def assigned(*names):
+    """An assignment, or some parts, with their own points."""
+    return Assignment("", "autumn", parse_points(find_exercises(names), ""))
 
 
-def marks(name, code, only=()):
+def marks(code, *names):
     """The points of each part, in the way that a submission is graded."""
-    parts = assignment(name, "autumn", *only)
-    sent = Submission("student", [code])
-    graded = grade(sent, parts, Sandbox(trusted=True, seconds=120))
+    sent, sandbox = Submission("student", [code]), Sandbox(True, seconds=120)
+    graded = grade(sent, assigned(*names), sandbox)
     return {mark.exercise: (mark.points, mark.most) for mark in graded.marks}
 
 
@@ -57,15 +62,8 @@ def bugs_by_shelf():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parts_of_an_assignment_are_worth_a_hundred_points(name):
-    only = CHANGE if name == "one_change" else ()
-    assert sum(assignment(name, "autumn", *only).points.values()) == 100
-
-
-def test_an_assignment_that_is_none_is_told_of_the_others():
-    with pytest.raises(ValueError, match="build, own_language, bug_hunt, one"):
-        assignment("essay", "autumn")
-    with pytest.raises(ValueError, match="build_padding, build_window"):
-        assignment("build", "autumn", "why_columns")
+    only = CHANGE if name == "one_change" else [name]
+    assert assigned(*only).most == 100
 
 
 # --- Build ----------------------------------------------------------------
@@ -74,7 +72,7 @@ def test_an_assignment_that_is_none_is_told_of_the_others():
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["build", "bug_hunt"])
 def test_a_reference_run_has_all_points_that_a_program_gives(name):
-    for part, (points, most) in marks(name, reference(name)).items():
+    for part, (points, most) in marks(reference(name), name).items():
         assert points == (None if exercise(part).rubric else most), part
 
 
@@ -86,14 +84,16 @@ def test_the_file_that_the_chapters_build_passes_no_part():
         "build_embedding": my_transformer.InputEmbedding,
         "build_attention": my_transformer.MultiHeadAttention,
         "build_norm": my_transformer.nn.LayerNorm,
+        "build_feed": my_transformer.FeedForward,
         "build_block": my_transformer.Block,
+        "build_cross_block": my_transformer.CrossBlock,
         "build_encoder": my_transformer.Stack,
         "build_decoder": my_transformer.Stack,
         "build_translator": my_transformer.EncoderDecoder,
         "build_greedy": my_transformer.greedy,
         "build_trained": my_transformer.main,
     }
-    assert {*same} == {*assignment("build", "x").points} - {"build_report"}
+    assert {*same} == {*assigned("build").points} - {"build_report"}
     for name, answer in same.items():
         assert try_answer(exercise(name), answer).share == 0, name
 
@@ -115,6 +115,18 @@ def test_a_hunt_gives_nothing_where_something_else_was_changed():
     other = ("F.gelu(", "F.relu(", "")
     for edits in ((other,), (other, HUNT.edits[0])):
         assert try_answer(HUNT, answer_of(HUNT, edits)).share == 0
+
+
+@pytest.mark.slow
+def test_in_a_class_the_bugs_that_are_left_are_those_of_its_file():
+    hunt = assigned("hunt_mended").exercises[0]
+    assert hunt.edits == planted(HUNT, "autumn")
+    for edit in HUNT.edits:
+        verdict = try_answer(hunt, answer_of(HUNT, (edit,)))
+        assert verdict.share == (2 / 3 if edit in hunt.edits else 0), edit
+        assert ("with one bug" in verdict.says) == (edit in hunt.edits)
+    text = json.dumps(student_notebook(assigned("bug_hunt")))
+    assert json.dumps(stranger(hunt))[1:-1] in text
 
 
 @pytest.mark.full
@@ -139,9 +151,9 @@ def test_no_bug_changes_a_shape_and_the_checks_name_fourteen_of_sixteen():
 
 
 def test_the_file_in_the_statement_has_three_bugs_and_a_word_draws_others():
-    shown = stranger(HUNT, planted(HUNT, "book"))
+    shown = stranger(replace(HUNT, edits=planted(HUNT)))
     assert any(shown in cell for cell in statement("bug_hunt"))
-    drawn = {tuple(planted(HUNT, f"word {n}")) for n in range(60)}
+    drawn = {planted(HUNT, f"word {n}") for n in range(60)}
     assert len(drawn) > 30
 
 
@@ -150,13 +162,13 @@ def test_the_file_in_the_statement_has_three_bugs_and_a_word_draws_others():
 
 def language(**changed):
     train = [(f"kim sees {n}.", f"Kim vidas {n}n.") for n in "abcdefgh" * 7]
-    test = [(f"sara sees {n}.", f"Sara vidas {n}n.") for n in "abcdefgh"]
+    test = [(f"sees kim {n}.", f"vidas Kim {n}n.") for n in "abcdefgh"]
     test += [("a sees kim.", "a vidas Kim."), ("b sees kim.", "b vidas Kim.")]
     words = [
         sorted({w for p in train for w in p[side][:-1].split()} | {"."})
         for side in (0, 1)
     ]
-    wrote = [b for _, b in test[:5]] + ["?"] * 5
+    wrote = [b for _, b in test[:5]] + ["."] * 5
     shares = {f"head {n}": n / 10 for n in range(9)}
     work = {"train": train, "test": test, "words": words, "wrote": wrote}
     return work | {"right": 0.5, "without": shares} | changed
@@ -176,15 +188,19 @@ WRONG = [
     ("pairs", {"train": []}, "not have the form"),
     ("words", language(words=[["kim"], ["Kim"]]), "is [UNK]"),
     ("words", language(train=[("kim  sees.", "x")]), "another sentence"),
+    ("words", language(train=language()["train"][1:8]), "sentence: a"),
     ("share", language(right=0.6), "not that of the translations"),
     ("share", language(wrote=["?"]), "1 translations, and 10"),
-    ("share", language(wrote=["?"] * 10, right=0), "no translation is right"),
+    ("share", language(wrote=["Kim."] * 9 + ["Ram."]), "because Ram is not"),
+    ("share", language(wrote=["."] * 10, right=0), "no translation is right"),
     ("without", language(without=dict.fromkeys(range(9), 0.17)), "no share"),
     ("without", language(without={"head 0": 0.5}), "nine heads"),
     ("without", language(without=dict.fromkeys("abcdefghi", 0.5)), "the same"),
     ("runs", RUNS | {"after": RUNS["before"]}, "the same run"),
     ("runs", RUNS | {"spreads": [0.02, 0.05]}, "the spreads are not"),
-    ("runs", RUNS | {"before": [0.1, 0.3, float("nan")]}, "the means are"),
+    ("runs", RUNS | {"before": [0.1, 0.08, float("nan")]}, "we measured"),
+    ("runs", RUNS | {"before": [0.1, 0.3, 0.08]}, "what we measured"),
+    ("runs", RUNS | {"means": [0.07, float("nan")]}, "the means are"),
     ("runs", RUNS | {"word": "no difference"}, "does not follow"),
     ("runs", RUNS | {"after": [0.1, 0.2]}, "three losses"),
 ]
@@ -211,6 +227,14 @@ def test_results_that_hold_pass_and_others_are_told_why_not():
         assert says in str(verdict), (name, verdict)
 
 
+def test_a_result_is_pasted_whatever_signs_are_in_its_sentences():
+    (cell,) = (x for x in statement("own_language") if "HANDED_IN =" in x)
+    work = language(wrote=['She says "a\\b", \'c\' and """d""".', "\n{}"])
+    names = {"json": json}
+    exec(cell.replace("{}", json.dumps(work)), names)
+    assert names["language"] == json.loads(json.dumps(work))
+
+
 def run_cells(name, code, before):
     """Run a statement's cells with the reference in place of one of them, and
     give what was printed, cell by cell, and all names."""
@@ -232,9 +256,9 @@ def test_the_reference_language_is_learned(monkeypatch, tmp_path):
     _, said = run_cells("own_language", solution, "def sentences")
     printed = next(text for text in said if text.startswith('{"train"'))
     assert json.loads(printed)["right"] > 0.8
-    names = " = ".join([*assignment("own_language", "x").points][:4])
+    names = " = ".join([*assigned("own_language").points][:4])
     code = f"{solution}\nimport json\n{names} = json.loads({printed!r})"
-    for part, (points, most) in marks("own_language", code).items():
+    for part, (points, most) in marks(code, "own_language").items():
         assert points == (None if exercise(part).rubric else most), part
 
 
@@ -250,5 +274,5 @@ def test_the_reference_change_is_measured_and_has_all_points():
     work = {"before": runs[0], "after": runs[1], "means": means}
     work |= {"spreads": spreads, "word": word}
     code = f"{solution}\nchange_runs = {work}\nchange_report = 'a ' * 20"
-    for part, (points, most) in marks("one_change", code, CHANGE).items():
+    for part, (points, most) in marks(code, *CHANGE).items():
         assert points == (None if exercise(part).rubric else most), part

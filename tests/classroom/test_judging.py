@@ -183,13 +183,13 @@ def test_what_may_not_be_used_is_found_in_functions_beside_too():
 
 def test_numbers_of_the_outputs_are_seen_and_not_said():
     verdict = try_answer(SCORES, lambda q, k: right_scores(q, k) + 0.5)
-    assert "0.5 too large" in verdict.seen
+    assert "right - yours = -0.5 everywhere" in verdict.seen
     assert not any(c.isdigit() for c in verdict.says)
 
 
 def test_one_wrong_truth_value_is_shown_and_no_exchange():
     row = torch.tensor([True, False])
-    says = [value_difference(~x, x, {}, {}, 1e-4) for x in (row[1], row)]
+    says = [value_difference(~x, x, 1e-4) for x in (row[1], row)]
     assert says == [
         "it is True, should be False",
         "True and False are exchanged",
@@ -221,13 +221,16 @@ def test_an_error_shows_the_line_and_the_shapes_on_it():
     ("answer", "says"),
     [
         (lambda q, k: q @ k.mT, "no 1/√D"),
-        (lambda q, k: right_scores(q, k) * 3, "3 times too large"),
-        (lambda q, k: -right_scores(q, k), "the wrong sign"),
-        (lambda q, k: right_scores(q, k) + 0.5, "0.5 too large"),
-        (lambda q, k: right_scores(q, k) / len(q), "B = "),
-        (lambda q, k: right_scores(q, k).roll(1, -1), "one place later"),
+        (lambda q, k: right_scores(q, k) * 3, "right = 0.3333 × yours"),
+        (lambda q, k: -right_scores(q, k), "right = -1 × yours"),
+        (lambda q, k: right_scores(q, k) + 0.5, "right - yours = -0.5"),
+        (lambda q, k: right_scores(q, k) / len(q), "× yours everywhere"),
+        (
+            lambda q, k: right_scores(q, k).roll(1, -1),
+            "right[i] is yours[i + 1]",
+        ),
         (lambda q, k: right_scores(q, k) * torch.nan, "is nan, should be"),
-        (lambda q, k: right_scores(q.flip(1), k), "wrong elements"),
+        (lambda q, k: right_scores(q.flip(1), k), "values are wrong"),
         (lambda q, k: 2 * right_scores(q, k).mT, "axes 1 and 2 are swapped"),
         (lambda q, k: right_scores(q, k) > 0, "expected numbers"),
     ],
@@ -328,7 +331,12 @@ def test_floats_are_no_ids():
     ("name", "before", "after", "says"),
     [
         ("decoder_mask", "!=", "==", "with `==` instead of `!=`"),
-        ("sink_mask", "(i - j < 3) | (j < 2)", "i - j < 3 | j < 2", "put br"),
+        (
+            "sink_mask",
+            "(i - j < 3) | (j < 2)",
+            "i - j < 3 | j < 2",
+            "brackets",
+        ),
         ("sink_mask", "[None, None]", "", "a mask is (1, 1, T, T)"),
         ("front_mask", ".tolist()", "", "right"),
         ("looking_back", "shape[-1]", "shape[2]", "with axis 2 instead of"),

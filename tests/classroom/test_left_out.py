@@ -1,10 +1,17 @@
 """What ends a run is left out of the next; what came before it counts."""
 
+import signal
+import sys
+import time
+from itertools import islice
+
 import pytest
 
+from classroom import sandbox
 from classroom.assignment import Assignment
 from classroom.exercise import exercises
 from classroom.grading import grade
+from classroom.outcomes import TookTooLong, time_limit
 from classroom.sandbox import SandboxRun
 from classroom.submissions import LINES, Submission
 
@@ -70,3 +77,39 @@ def test_a_place_that_is_none_does_no_harm(forged):
     (note,) = grade_cells(Runs(run), "x = 1").notes
     assert note.startswith("code cell ")
     assert len(note) <= 600
+
+
+def test_a_call_pays_for_what_it_computes_and_not_for_waiting(monkeypatch):
+    now = dict.fromkeys(("process_time", "thread_time", "monotonic"), 0)
+    for name in now:
+        monkeypatch.setattr(time, name, lambda name=name: now[name])
+    with time_limit(5):
+        stop = signal.getsignal(signal.SIGALRM)
+        now["monotonic"] = 99
+        stop(signal.SIGALRM, None)
+        now |= {"process_time": 6, "thread_time": 6}
+        with pytest.raises(TookTooLong):
+            stop(signal.SIGALRM, None)
+
+
+def test_processes_pay_for_what_they_compute_or_sleep(monkeypatch):
+    """Each 10 seconds they: begin, wait, compute 2, and 15 on two, sleep."""
+    came = iter([(3, True), (3, True), (5, True), (20, True), (20, False)])
+    monkeypatch.setattr(sandbox, "processor_use", lambda numbers: next(came))
+    monkeypatch.setattr(time, "monotonic", iter(range(0, 99, 10)).__next__)
+    used = [x for _, x in islice(sandbox.used_seconds(1, 0), 5)]
+    assert used == [3, 0, 2, 15, 10]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_process_that_computes_is_told_from_one_that_sleeps():
+    """Either loop would go on for ever."""
+    code = "print(flush=True); input(); sum(iter(int, 1))"
+    command = [sys.executable, "-c", code]
+    with sandbox.running_process(command, "/tmp", 0) as process:
+        process.stdout.readline()
+        while sandbox.processor_use([process.pid])[1]:
+            pass
+        sandbox.hand_over(process, "go on")
+        while sandbox.processor_use([process.pid]) < (0.5, True):
+            pass

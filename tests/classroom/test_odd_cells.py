@@ -111,8 +111,9 @@ def job_of(cells, seconds: float = 30, **more):
     """Run cells, NAME being answer_0 and so on, and give what came."""
     named = [cell.replace("NAME", f"answer_{i}") for i, cell in cells]
     case = to_json(Case((1,)))
-    cases = {f"answer_{i}": [case] for i, _ in cells}
-    job = {"cells": [HIDE, *named], "cases": cases, "modules": []}
+    order = {"cases": [case], "inside": {}}
+    orders = {f"answer_{i}": order for i, _ in cells}
+    job = {"cells": [HIDE, *named], "orders": orders, "modules": []}
     job |= {"skip": [], "last": False} | more
     return Sandbox(trusted=True).run(job, seconds)
 

@@ -201,6 +201,17 @@ def test_answers_in_a_file_beside_a_notebook_without_any_are_graded(
     assert submission.cells == (RIGHT,)
 
 
+@pytest.mark.parametrize("end", ["ipynb.txt", "IPYNB.json", "ipynb (1)"])
+def test_a_file_under_an_odd_name_is_read_and_that_is_said(end, tmp_path):
+    (tmp_path / f"asha.{end}").write_text(source_text(notebook(RIGHT)), "utf8")
+    (tmp_path / "bina.py.txt").write_text(RIGHT, "utf8")
+    says = f"asha.{end} was read as .ipynb", "bina.py.txt was read as .py"
+    sent = submissions(tmp_path)
+    assert [each.name for each in sent] == ["asha", "bina"]
+    assert {each.cells for each in sent} == {(RIGHT,)}
+    assert tuple(each.wrong for each in sent) == says
+
+
 NUMBER = b'{"cells": [{"cell_type": "code", "source": 3}]}'
 DEEP = b"[" * 100_000
 
@@ -221,7 +232,10 @@ def test_what_is_no_notebook_and_what_is_too_large_is_a_row_too(tmp_path):
     (tmp_path / "link.ipynb").symlink_to("/etc/passwd")
     (tmp_path / "picture.png").write_text("no")
     (tmp_path / "Folder").mkdir()
+    written(tmp_path / "Two", b_pdf="", a_docx="")
     assert {each.name: each.wrong for each in submissions(tmp_path)} == {
+        "Two": "a.docx is not a notebook (.ipynb); b.pdf is not a notebook "
+        "(.ipynb)",
         "Folder": "there is no notebook in the folder",
         "large": "large.ipynb has 100 MB: at most 20 are read",
         "link": "link.ipynb is a link, not a file",

@@ -45,7 +45,7 @@ def test_the_exercise_of_the_guide_is_right_and_its_mistakes_are_named():
         ({"edit": []}, "edit: an exercise has"),
         ({"edits": [["ids == pad", "", "wrong"]]}, "stands 0 times"),
         ({"edits": [["amax(1)", "amax(-1)", "the same"]]}, "'the same' from"),
-        ({"draw": "pad = 1"}, "input 1 is 1 in all ordinary cases"),
+        ({"draw": "pad = 1"}, "pad is 1 in all ordinary cases"),
         ({"draw": "pad = draw.below(6); ids[:] = pad"}, "is the same in all"),
     ],
 )
@@ -69,5 +69,5 @@ def test_two_edits_of_one_place_are_no_answer_and_others_compose():
 
 def test_a_name_that_is_drawn_never_has_one_value_for_all():
     each = replace(MASK, axes="v: B T D, k: -> B T D", draw="k = 1")
-    with pytest.raises(ValueError, match="input 1 is 1"):
+    with pytest.raises(ValueError, match="k is 1"):
         draw_trial(each, 0)

@@ -5,19 +5,21 @@ unless a list says why nobody could see the change.
 """
 
 import ast
+import copy
 import os
+import re
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
 from classroom import outcomes
 from classroom.exercise import Exercise, exercise, exercises
-from classroom.judging import is_right, try_answer
-from classroom.mistakes import answer_of
-from classroom.trials import draw_trial
-from classroom.variants import EVERYWHERE, faults, variants
+from classroom.judging import PART, is_right, try_answer
+from classroom.mistakes import answer_of, same_print
+from classroom.trials import Trial, draw_trial
 from tests.helpers.answers import (
     FOLDER,
     PACKED,
@@ -27,9 +29,11 @@ from tests.helpers.answers import (
     solutions,
 )
 
-# `make answers` tries all of them on twenty seeds, and every small fault.
+# `make answers` tries all of them on twenty seeds, and every small fault; and
+# draws a thousand times, or ANSWERS times.
 ALL = "ANSWERS" in os.environ
 SEEDS = range(20 if ALL else 3)
+COUNT = os.environ.get("ANSWERS", "3").replace("all", "1000")
 SOLUTIONS = {answer.exercise: answer for answer in solutions()}
 # Parts of assignments have a reference run instead: test_course.py.
 CODED = [
@@ -37,6 +41,10 @@ CODED = [
     for name, each in exercises().items()
     if not each.rubric and not each.points
 ]
+
+
+DRAWN = [n for n, x in exercises().items() if x.right and not x.rubric]
+DRAWN = [n for n in DRAWN if exercise(n).kind != "result"]
 
 
 @pytest.fixture(scope="module", params=CODED)
@@ -75,6 +83,27 @@ def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
             assert verdict.mistakes == (edit[-1],), (seed, verdict)
 
 
+def shares(trial: Trial) -> Iterator[tuple[str, float]]:
+    """What each mistake gets: listed ones, and a number held fast."""
+    for (says,), prints in (*trial.single, *trial.general):
+        pairs = zip(prints, trial.right, trial.cases)
+        near = trial.exercise.tolerance
+        wrong = [case for x, y, case in pairs if not same_print(x, y, near)]
+        yield says, (PART * bool(wrong[0].when) if wrong else 1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_an_answer_gets_is_the_same_with_every_seed(name):
+    each, first = exercise(name), {}
+    for seed in range(int(COUNT)) if each.inputs else [0]:
+        trial = draw_trial(each, seed)
+        assert try_answer(each, answer_of(each), seed).right, seed
+        for says, share in shares(trial):
+            assert share == first.setdefault(says, share), (says, seed)
+    assert not any(first[edit[-1]] == 1 for edit in each.edits)
+
+
 def test_each_exercise_has_several_answers_and_homework_more():
     for name in CODED:
         wrong = {x.says for x in answers_to(name, right=False)}
@@ -85,15 +114,43 @@ def test_each_exercise_has_several_answers_and_homework_more():
 
 # --- Small faults ---------------------------------------------------------
 
+# What takes its arguments in any order; a list drawn by hand is data.
+EITHER = re.compile(
+    "transpose|max|min|maximum|minimum|logaddexp|dot|union|isclose"
+)
+SAMPLE = re.compile("manual_seed|randn")
+# An operator, and those that could stand in its place.
+PLACES = """
+Add Sub, Sub Add, Mult Div, Div Mult, FloorDiv Mult, Mod FloorDiv, Pow Mult,
+MatMult Mult, BitAnd BitOr, BitOr BitAnd, Lt LtE Gt, LtE Lt GtE, Gt GtE Lt,
+GtE Gt LtE, Eq NotEq, NotEq Eq, And Or, Or And, In NotIn, NotIn In"""
+SWAPS = {
+    getattr(ast, op): tuple(getattr(ast, other) for other in others)
+    for op, *others in map(str.split, PLACES.split(","))
+}
+
 
 def faulty(code: str) -> list[tuple[str, str, str]]:
-    """Give the code with each fault: the line before and after, and all."""
-    plain = ast.unparse(ast.parse(code))
-    return [
-        (*lines_of(plain, text), text)
-        for text, says in variants(code, faults)
-        if not says.endswith(EVERYWHERE)
-    ]
+    """Give the code with each fault: the line before and after, and all.
+    What chooses a random sample stays, as another one would do."""
+    tree = ast.parse(code)
+    plain = ast.unparse(tree)
+    faults, sample = {}, set()
+    for number, node in enumerate(ast.walk(tree)):
+        if isinstance(node, ast.Call) and SAMPLE.fullmatch(name_of(node)):
+            sample |= {*ast.walk(node)}
+        if node in sample:
+            continue
+        for change in changes(node):
+            new = copy.deepcopy(tree)
+            target = next(
+                x for i, x in enumerate(ast.walk(new)) if i == number
+            )
+            change(target)
+            text = ast.unparse(ast.fix_missing_locations(new))
+            if text != plain and text not in faults:
+                faults[text] = (*lines_of(plain, text), text)
+    return list(faults.values())
 
 
 def lines_of(before: str, after: str) -> tuple[str, str]:
@@ -101,6 +158,65 @@ def lines_of(before: str, after: str) -> tuple[str, str]:
     pairs = zip(before.splitlines(), after.splitlines())
     differ = ((a.strip(), b.strip()) for a, b in pairs if a != b)
     return next(differ, ("", ""))
+
+
+def changes(node: ast.AST) -> Iterator:
+    """What can be done to a node."""
+    yield from (swapped(new) for new in swaps(node))
+    match node:
+        case ast.Constant(value=bool()):
+            yield lambda n: setattr(n, "value", not n.value)
+        case ast.Constant(value=int() | float()):
+            yield lambda n: setattr(n, "value", n.value + 1)
+            if node.value not in (0, 0.0):  # -1 is often the last of two
+                yield lambda n: setattr(n, "value", n.value - 1)
+        case ast.UnaryOp(operand=ast.Constant(value=int())):
+            pass  # an axis, whose number changes
+        case ast.UnaryOp():
+            yield lambda n: setattr(n, "op", ast.UAdd())
+        case ast.Call(keywords=[_, *_]):
+            for i in range(len(node.keywords)):
+                yield lambda n, i=i: n.keywords.pop(i)
+        case ast.Call(args=[_, _, *_]) if not EITHER.fullmatch(name_of(node)):
+            yield lambda n: n.args.reverse()
+        case ast.Subscript(slice=ast.Slice()):
+            yield lambda n: setattr(n, "slice", ast.Slice())
+        case ast.If() | ast.IfExp() | ast.While():
+            yield lambda n: setattr(n, "test", ast.Constant(False))
+        case ast.FunctionDef(body=[_, _, *_]):
+            for i, line in enumerate(node.body):
+                if not isinstance(line, ast.Return):
+                    yield lambda n, i=i: n.body.pop(i)
+    if isinstance(node, ast.If | ast.IfExp):
+        yield lambda n: setattr(n, "test", ast.Constant(True))
+
+
+def name_of(call: ast.Call) -> str:
+    """The name of what is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def swaps(node: ast.AST) -> tuple:
+    """The operators that could stand in the place of a node's."""
+    op = getattr(node, "op", None)
+    if isinstance(node, ast.Compare):
+        op = node.ops[0]
+        limit = getattr(node.comparators[0], "value", 0)
+        if isinstance(limit, float):  # no number is just on the limit
+            return SWAPS.get(type(op), ())[-1:]
+    return SWAPS.get(type(op), ())
+
+
+def swapped(new: type):
+    """Put another operator into a node."""
+
+    def change(node):
+        if isinstance(node, ast.Compare):
+            node.ops[0] = new()
+        else:
+            node.op = new()
+
+    return change
 
 
 @cache

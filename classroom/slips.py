@@ -1,0 +1,38 @@
+"""Slips: small mistakes that learners make in any code, and what is said of a
+result with one."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).with_name("slips.toml")
+
+
+@cache
+def slips() -> list[Any]:
+    """List the slips: a pattern that finds a place in code, what stands there
+    instead, and what is said."""
+    table = tomllib.loads(TABLE.read_text("utf8"))
+    groups = (permutations(words.split(), 2) for words in table["words"])
+    return table["edits"] + [
+        [rf"\b{mine}(?=\()", other, f"with `{other}` instead of `{mine}`"]
+        for pairs in groups
+        for mine, other in pairs
+    ]
+
+
+def with_slips(code: str) -> Iterator[tuple[str, str]]:
+    """Give code with each slip, in each place and in all, and what is said of
+    that."""
+    for pattern, new, says in slips():
+        places = [*re.finditer(pattern, code)]
+        for place in places:
+            before, after = code[: place.start()], code[place.end() :]
+            yield before + place.expand(new) + after, place.expand(says)
+        if len(places) > 1:
+            everywhere = f"{places[0].expand(says)}, everywhere"
+            yield re.sub(pattern, new, code), everywhere
