@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from classroom import outcomes
+from classroom import mistakes, outcomes
 from classroom.cases import Draw, named_shape
 from classroom.checking import check
 from classroom.evidence import shape_difference, value_difference
@@ -346,3 +346,15 @@ def test_what_learners_write_is_explained(name, before, after, says):
     each = exercise(name)
     code = each.right.replace(before, after)
     assert says in str(try_answer(each, answer_in(each, code)))
+
+
+def test_no_slip_is_in_a_loop_which_might_never_end(monkeypatch):
+    codes = []
+    monkeypatch.setattr(
+        mistakes, "answer_in", lambda _, code: codes.append(code)
+    )
+    assert not [*mistakes.slips_of(exercise("greedy_rows"), [])]
+    loops = {
+        code[code.index("while") : code.index("return")] for code in codes
+    }
+    assert len(codes) > len(loops) == 1
