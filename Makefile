@@ -170,7 +170,7 @@ bench: _build/tools.done
 	@$(ONE) $(HERE):_build/tools/site-packages $(BIN)/python \
 	  -m benchmarks.measure
 
-# Some minutes: what `make test` does with a few seeds and one answer each.
+# More than an hour: what `make test` does with a few seeds and one answer each.
 answers: .venv/all.done
 	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
 	  --dist load -q -k "seed or fault"

@@ -332,7 +332,7 @@ def hidden_mistake(trial: Trial) -> str:
     ways += [((), pair) for pair in held_values(each, cases)]
     for edits, pair in ways:
         way = each, edits, pair
-        if hides(*way, here) and not never_shows(*way):
+        if hides(*way, here) and not hides(*way, many):
             says = " = ".join(map(str, pair)).removeprefix(" = ")
             return f"nothing tells {says!r} from 'a right answer'"
     return ""
@@ -346,12 +346,6 @@ def hides(
     held_cases = ((held(exercise, x, *pair), right) for x, right in cases)
     prints = ((print_or_none(answer, 0, x), right) for x, right in held_cases)
     return all(same_print(*both, exercise.tolerance) for both in prints)
-
-
-@lru_cache(4096)
-def never_shows(exercise: Exercise, edits: TextRows, pair: Any) -> bool:
-    """Tell whether a mistake shows on none of many ordinary cases."""
-    return hides(exercise, edits, pair, many_cases(exercise))
 
 
 def weakness(trial: Trial) -> str:

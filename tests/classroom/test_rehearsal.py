@@ -67,7 +67,14 @@ def test_two_edits_of_one_place_are_no_answer_and_others_compose():
     assert try_answer(SCORES, both).mistakes == (by_d[-1], turned[-1])
 
 
-def test_a_name_that_is_drawn_never_has_one_value_for_all():
+def test_an_argument_that_is_not_used_is_named_and_shows_with_every_seed():
     each = replace(MASK, axes="v: B T D, k: -> B T D", draw="k = 1")
     with pytest.raises(ValueError, match="k is 1"):
         draw_trial(each, 0)
+    right = "def past(v, k): return v.cumsum(1) * max(k, 8)"
+    each = replace(each, draw="k = 1 + draw.below(9)", right=right)
+    for seed in range(20):
+        ordinary = draw_trial(each, seed).cases
+        assert {case.args[1] for case in ordinary} & {9}
+        verdict = try_answer(each, lambda v, k: v.cumsum(1) * 9, seed)
+        assert "`k` is taken as 9" in verdict.says

@@ -19,7 +19,7 @@ from classroom import outcomes
 from classroom.exercise import Exercise, exercise, exercises
 from classroom.judging import PART, is_right, try_answer
 from classroom.mistakes import answer_of, same_print
-from classroom.trials import Trial, draw_trial
+from classroom.trials import Trial, draw_trial, unused_arguments
 from tests.helpers.answers import (
     FOLDER,
     PACKED,
@@ -85,7 +85,8 @@ def test_answers_and_mistakes_are_told_apart_with_every_seed(each):
 
 def shares(trial: Trial) -> Iterator[tuple[str, float]]:
     """What each mistake gets: listed ones, and a number held fast."""
-    for (says,), prints in (*trial.single, *trial.general):
+    unused = unused_arguments(trial.exercise, trial.cases)
+    for (says,), prints in (*trial.single, *unused):
         pairs = zip(prints, trial.right, trial.cases)
         near = trial.exercise.tolerance
         wrong = [case for x, y, case in pairs if not same_print(x, y, near)]
