@@ -9,14 +9,14 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).with_name("slips.toml")
+SLIPS = Path(__file__).with_name("slips.toml")
 
 
 @cache
 def slips() -> list[Any]:
     """List the slips: a pattern that finds a place in code, what stands there
     instead, and what is said."""
-    table = tomllib.loads(TABLE.read_text("utf8"))
+    table = tomllib.loads(SLIPS.read_text("utf8"))
     groups = (permutations(words.split(), 2) for words in table["words"])
     return table["edits"] + [
         [rf"\b{mine}(?=\()", other, f"with `{other}` instead of `{mine}`"]
