@@ -8,9 +8,8 @@ from torch import Tensor
 from classroom.cases import Case
 from classroom.exercise import Exercise
 
-LONGEST = 320  # letters of an example
+LETTERS = 320  # letters of an example
 DIGITS = 3, 6  # of its numbers: as many as show that two differ
-HEAD = "For example"
 
 
 def example_text(exercise: Exercise, case: Case, mine: Any, right: Any) -> str:
@@ -25,8 +24,8 @@ def example_text(exercise: Exercise, case: Case, mine: Any, right: Any) -> str:
         return ""
     came, wanted = pairs[pairs[0][0] == pairs[0][1]]
     text = f"{', '.join(given)}\ngives {came}\nand should give {wanted}"
-    fits = len(text) <= LONGEST and came != wanted
-    return f"{HEAD}, {text}" if fits and given else ""
+    fits = len(text) <= LETTERS and came != wanted
+    return f"For example, {text}" if fits and given else ""
 
 
 def short_text(value: Any, digits: int = DIGITS[0]) -> str:

@@ -32,7 +32,6 @@ STUB = 6  # bytes of code in a function that has only `...` or `pass`
 FORGOTTEN = (
     "it returns None: did you forget `return`? `print` only shows a value"
 )
-NO_FUNCTION = "give the function itself, not what it returns"
 AMBIGUOUS = "Boolean value of Tensor"
 BRACKETS = (
     ": `&` and `|` bind more tightly than `<` and `==`, so put brackets "
@@ -55,6 +54,10 @@ class Outcome:
     changed: tuple[int, ...] = ()
 
 
+GIVEN = "give the function itself, not what it returns"
+NO_FUNCTION = Outcome(error="NoFunction", says=GIVEN)
+
+
 def run_on_cases(answer: Any, cases: list[Case]) -> list[Outcome]:
     """Call an answer with each case. What is no function is its own value."""
     outcomes = []
@@ -70,9 +73,8 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
     """Call an answer with copies of what a case has, and random numbers of
     a seed: another call has others. What the first prints is shown."""
     if not callable(answer):
-        if isinstance(answer, Tensor | list | tuple) and case.args:
-            return Outcome(error="NoFunction", says=NO_FUNCTION)
-        return Outcome(plain_value(answer))
+        given = isinstance(answer, Tensor | list | tuple) and case.args
+        return NO_FUNCTION if given else Outcome(plain_value(answer))
     if used := used_names(answer) & {*case.without}:
         says = f"do it without {', '.join(sorted(used))}"
         return Outcome(error="ForbiddenMeans", says=says)
