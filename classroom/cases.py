@@ -130,7 +130,7 @@ def letter_of(size: int, sizes: Sizes) -> str:
     """Name an axis by its size: a letter, a product of two, or "" for one
     that nothing here has."""
     for letter, n in sizes.items():
-        if n == size:
+        if n == size > 1:
             return letter
     for left, right in combinations(sizes, 2):
         if sizes[left] * sizes[right] == size:

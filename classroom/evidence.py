@@ -228,9 +228,9 @@ def value_difference(mine: Tensor, right: Tensor, tolerance: float) -> str:
     if bad.any():
         count = f"({int(bad.sum())} of {bad.numel()} numbers are like that)"
         return f"{first_wrong(mine, right, bad)} {count}"
-    how = relation(mine, right, tolerance).strip("; ")
-    how = how.replace("theirs", "right").replace("mine", "yours")
-    return how or wrong_places(mine, right, tolerance)
+    if right.is_floating_point() and (how := relation(mine, right, tolerance)):
+        return how[2:].replace("theirs", "right").replace("mine", "yours")
+    return wrong_places(mine, right, tolerance)
 
 
 def first_wrong(mine: Tensor, right: Tensor, wrong: Tensor) -> str:

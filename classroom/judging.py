@@ -199,8 +199,10 @@ def explanations(
         if not all(near(expected[i], trial.right[i]) for i in places)
     }
     if kind == "general" and candidates:
-        changes = ", or ".join(says for (says,) in [*candidates][:2])
-        return (f"the results are those of a right answer {changes}",)
+        first, *more = (says for (says,) in candidates)
+        other = [f", or {x}" for x in more if not x.startswith(first)]
+        what = "".join([first, *other[:1]])
+        return (f"the results are those of a right answer {what}",)
     return next(iter(candidates)) if len(candidates) == 1 else ()
 
 

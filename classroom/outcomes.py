@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -84,6 +85,7 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
             own_seed(seed),
             open(os.devnull, "w") as nothing,
             contextlib.redirect_stdout(nothing if seed else sys.stdout),
+            warnings.catch_warnings(action="ignore" if seed else None),
             time_limit(SECONDS),
         ):
             built = build_answer(answer, case)

@@ -77,4 +77,4 @@ def test_an_argument_that_is_not_used_is_named_and_shows_with_every_seed():
         ordinary = draw_trial(each, seed).cases
         assert {case.args[1] for case in ordinary} & {9}
         verdict = try_answer(each, lambda v, k: v.cumsum(1) * 9, seed)
-        assert "`k` is taken as 9" in verdict.says
+        assert "in which `k` is the same in every call" in verdict.says
