@@ -339,7 +339,7 @@ def test_floats_are_no_ids():
         ),
         ("sink_mask", "[None, None]", "", "a mask is (1, 1, T, T)"),
         ("front_mask", ".tolist()", "", "right"),
-        ("looking_back", "shape[-1]", "shape[2]", "with axis 2 instead of"),
+        ("looking_back", "shape[-1]", "shape[2]", "with the size of axis 2"),
     ],
 )
 def test_what_learners_write_is_explained(name, before, after, says):
