@@ -5,6 +5,7 @@ import ast
 import contextlib
 import copy
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -132,7 +133,11 @@ def slips_of(exercise: Exercise, cases: Sequence[Case]) -> Iterator[Mistake]:
     for code, says in with_slips(plain):
         if LOOP.findall(code) != LOOP.findall(plain):
             continue
-        with contextlib.suppress(Exception, TookTooLong), time_limit(1):
+        with (
+            warnings.catch_warnings(action="ignore"),
+            contextlib.suppress(Exception, TookTooLong),
+            time_limit(1),
+        ):
             prints = prints_of(answer_in(exercise, code), cases)
             if any(prints):
                 yield (says,), prints

@@ -93,8 +93,7 @@ def call_on_copies(answer: Any, case: Case, seed: int = 0) -> Outcome:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        says = error_text(error, case)
-        return Outcome(error=type(error).__name__, says=says)
+        return Outcome(None, type(error).__name__, error_text(error, case))
     code = getattr(getattr(built, "forward", built), "__code__", None)
     if value is None and code and len(code.co_code) > STUB:
         return Outcome(error="NoReturn", says=FORGOTTEN)
