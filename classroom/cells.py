@@ -12,8 +12,8 @@ from functools import partial
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-READS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-READS |= codeop.Compile().flags  # says "incomplete input" where there is more
+# Says "incomplete input" where there is more.
+READS = ast.PyCF_ONLY_AST | codeop.Compile().flags
 MARGINS = 200  # lines at the margin that one statement may have
 # A statement begins here, unless the line above goes on.
 MARGIN = re.compile(r"(?!\s|$|#|(?:else|elif|except|finally)\b|[)\]}])")

@@ -240,14 +240,7 @@ def exercise(name: str) -> Exercise:
     """Look an exercise up; ValueError for a name that is none."""
     if name not in exercises():
         near = get_close_matches(str(name), exercises(), cutoff=0)
-        for file in statement_files():
-            if f'check("{name}"' in file.read_text("utf8"):
-                raise ValueError(
-                    f"{name} has a section in {file.name}, and no table: "
-                    f"write one into {file.stem}.toml, or pack the homework."
-                )
         raise ValueError(
-            f"{name=} is no exercise; near are {', '.join(near)}. The book's "
-            "page for instructors lists them all."
+            f"{name=} is no exercise with a table; near are {', '.join(near)}."
         )
     return exercises()[name]

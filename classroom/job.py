@@ -8,10 +8,8 @@ begins, and what came of it. Whoever reads that must trust none of it.
 """
 
 import ast
-import asyncio
 import codeop
 import contextlib
-import inspect
 import json
 import linecache
 import os
@@ -40,7 +38,6 @@ BELOW = "; below it in the cell, only what defines something was run"
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 IMPORTS = ast.Import | ast.ImportFrom
 COMPILER: Any = codeop.Compile()  # remembers what comes from __future__
-COMPILER.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def run_job() -> None:
@@ -170,9 +167,7 @@ def run_statement(
     try:
         with time_limit(seconds):
             code = COMPILER(ast.Module([each], []), file, "exec")
-            came = eval(code, names)
-            if code.co_flags & inspect.CO_COROUTINE:  # it awaits something
-                asyncio.run(came)
+            exec(code, names)
     except TookTooLong:
         return "the time of its cell was up"
     except (Exception, SystemExit, KeyboardInterrupt) as error:

@@ -1,15 +1,12 @@
 """What an instructor gets as pages: a sheet a student, the class on one
 screen, and the explanations that a person reads."""
 
-import re
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup
 
 from classroom.assignment import Assignment, statement
 from classroom.exercise import exercise
@@ -27,7 +24,6 @@ TEMPLATES.filters["points"] = lambda points: points_text(points) or "?"
 LONGEST_NAME = 80  # bytes of a file's name
 LOWEST = 3  # students who are named in the terminal
 TO_READ, CLASS = "to-read.html", "the-class.html"
-CODE = re.compile(r"```\w*\n(.*?)```|(?:\{\w+\})?`([^`]+)`", re.DOTALL)
 
 
 class Part(NamedTuple):
@@ -134,16 +130,7 @@ def reading_page(
             else:
                 without.append(name)
         if asked.rubric:
-            text = markdown_html(statement(asked))
+            text = statement(asked)
             questions.append((marks[0], text, answers, without))
     page = TEMPLATES.get_template(TO_READ)
     return page.render(assignment=assignment, file=file, questions=questions)
-
-
-def markdown_html(text: str) -> Markup:
-    """Write the little Markdown that a question has as HTML."""
-    words = CODE.sub(
-        lambda m: f"<pre>{m[1]}</pre>" if m[1] else f"<code>{m[2]}</code>",
-        escape(text),
-    )
-    return Markup(words.replace("\n\n", "\n<p>"))

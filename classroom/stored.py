@@ -34,14 +34,13 @@ def find_trial(exercise: Exercise, seed: int | str) -> Trial:
 def trial_json(trial: Trial) -> dict[str, Any]:
     """Write a trial, without what its exercise says."""
     forms = [form_of(value)[0] for value in trial.wanted]
-    listed = [trial.single, trial.double, trial.general]
     return {
         "cases": [to_json(case) for case in trial.cases],
         "small": [to_json(case) for case in trial.small],
         "wanted": [to_json(value) for value in trial.wanted],
         "mistakes": [
             [[says, [*map(print_json, x, forms)]] for says, x in mistakes]
-            for mistakes in listed
+            for mistakes in (trial.single, trial.general)
         ],
     }
 
@@ -53,14 +52,14 @@ def read_trial(exercise: Exercise, data: dict[str, Any]) -> Trial:
     )
     forms = [form_of(value)[0] for value in wanted]
     small = tuple(map(read_case, data["small"]))
-    single, double, general = (
+    single, general = (
         tuple(
             (tuple(s), tuple(map(read_print, x, forms))) for s, x in mistakes
         )
         for mistakes in data["mistakes"]
     )
     trial = Trial(exercise, cases, wanted, single, small)
-    trial.double, trial.general = double, general
+    trial.general = general
     return trial
 
 

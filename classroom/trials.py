@@ -9,12 +9,13 @@ and flags (see cases.py), the stubs, and what the exercise's notebook imports.
 """
 
 import ast
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ from classroom.outcomes import build_answer
 ORDINARY = 3  # cases, where anything is drawn
 DRAWS = 200  # until the cases of a seed tell enough
 MANY, VALUES = 24, 6  # ordinary cases, which show what never matters
-SMALL, SMALL_DRAWS = 4, 24  # cases, and attempts to draw them
+SMALL, SMALL_DRAWS = 4, 16  # cases, and attempts to draw them
 SCALE = 0.4  # of the parameters of a layer
 
 
@@ -84,7 +85,12 @@ class Trial:
         if self.exercise.kind == "hunt" or kinds == {bool}:
             return ()
         unused = unused_arguments(self.exercise, self.cases)
-        return *unused, *slips_of(self.exercise, self.cases)
+        slips = slips_of(self.exercise, self.cases)
+        groups: dict[Any, list[Mistake]] = {self.right: []}
+        for mistake in chain(unused, slips):
+            groups.setdefault(mistake[1], []).append(mistake)
+        groups.pop(self.right)
+        return tuple(chain(*(group[:2] for group in groups.values())))
 
     @cached_property
     def right(self) -> tuple[Any, ...]:
@@ -144,16 +150,12 @@ def with_small_cases(trial: Trial) -> Trial:
         return trial
     answer = answer_of(exercise)
     for n in range(SMALL_DRAWS):
-        draw = SmallDraw(f"{exercise.name} {n}", 2 + n % 4)
-        try:
+        with contextlib.suppress(Exception):  # no input is so small
+            draw = SmallDraw(f"{exercise.name} {n}", 2 + n % 4)
             case = drawn_case(exercise, draw)
             wanted = value_of(answer, case, n)
-        except Exception:  # no input is so small
-            continue
-        if text := example_text(exercise, case, None, wanted):
-            found[text] = case, wanted
-        if n > SMALL_DRAWS / 3 and not found:
-            break
+            found[example_text(exercise, case, None, wanted)] = case, wanted
+    found.pop("", None)
     texts = sorted(found, key=len)[:: max(1, len(found) // SMALL)][:SMALL]
     small, values = zip(*map(found.__getitem__, texts)) if texts else ((), ())
     return replace(trial, small=small, wanted=(*trial.wanted, *values))

@@ -187,7 +187,7 @@ WRONG = [
     ("pairs", language(test=language()["test"][:5] * 2), "test twice"),
     ("pairs", {"train": []}, "not have the form"),
     ("words", language(words=[["kim"], ["Kim"]]), "is [UNK]"),
-    ("words", language(train=[("kim  sees.", "x")]), "another sentence"),
+    ("words", language(train=[("kim  sees.", "x")]), "give back"),
     ("words", language(train=language()["train"][1:8]), "sentence: a"),
     ("share", language(right=0.6), "not that of the translations"),
     ("share", language(wrote=["?"]), "1 translations, and 10"),
