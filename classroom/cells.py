@@ -8,7 +8,6 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -27,7 +26,6 @@ FOREIGN = re.compile(  # cells whose body the notebook does not run as Python
     r"\s*%%(?:!|bash|cmd|cython|file|html|javascript|js|latex|markdown|perl|"
     r"pypy|python\d?|R|ruby|script|sh|sql|svg|sx|system|timeit|writefile)(?!\w)"
 )
-PROMPT = re.compile(r"^(?:>>>|\.\.\.) ?", re.MULTILINE)
 SHOWS = {"IPython", "google", "google.colab", "ipywidgets", "matplotlib"}
 SHOWS |= {"mpl_toolkits", "my_transformer", "plotly", "seaborn", "tqdm"}
 
@@ -37,7 +35,7 @@ def statements(cell: str) -> Iterator[tuple[int, ast.stmt | str]]:
     lines that are no Python, what is wrong with the first."""
     if FOREIGN.match(cell):
         return
-    tree = parse(cell, str, textwrap.dedent, partial(PROMPT.sub, ""))
+    tree = parse(cell, str, textwrap.dedent)
     parts = pieces(cell) if isinstance(tree, str) else [(1, tree)]
     for line, part in parts:
         if isinstance(part, str):

@@ -31,5 +31,4 @@ def wrong_parts(each: Exercise, answer: Any) -> list[str]:
         if hasattr(module, name)
         and not try_answer(exercise(name), getattr(module, name)).right
     }
-    first = (x for x in each.inside if not wrong & {*exercise(x).inside})
-    return [name for name in first if name in wrong]
+    return sorted(x for x in wrong if not wrong & {*exercise(x).inside})

@@ -25,8 +25,6 @@ from classroom.sandbox import Sandbox
 from classroom.submissions import submissions
 from shapewatch.commands.parsing import Parser, add_commands, count
 
-IDENTITY = 4  # columns that tell students apart
-
 
 def assign(args: Namespace) -> None:
     """Write the notebook that students get, and beside it the .json that
@@ -74,8 +72,7 @@ def grade_folder(args: Namespace) -> None:
         grades.append(with_typed(each, typed))
         print(grade_line(grades[-1], assignment), flush=True)
     book = sheets.gradebook(grades, assignment, roster)
-    news = changes(out, book)
-    news += strangers([each.name for each in came], roster, typed)
+    news = strangers([each.name for each in came], roster, typed)
     files = out.with_name(f"{out.stem}-diagnoses.csv")
     folder = out.with_name(f"{out.stem}-sheets")
     sheets.write_rows(out, book)
@@ -125,20 +122,6 @@ def with_typed(each: Grade, typed: sheets.TypedMarks) -> Grade:
             mark = replace(mark, points=points, comment=row.comment)
         marks.append(mark)
     return replace(each, marks=tuple(marks))
-
-
-def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Say whose points are others than in the file that is there."""
-    there = sheets.read_rows(out) if out.exists() else []
-    old = {tuple(row[:IDENTITY]): row[-1] for row in there if row}
-    lines = []
-    for *row, after in rows[1:]:
-        before = old.get(tuple(row[:IDENTITY]), after)
-        if before != after:
-            lines.append(
-                f"changed: {row[0]}, {before or '–'} to {after or '–'}"
-            )
-    return lines or ["no total has changed"] * bool(there)
 
 
 def strangers(

@@ -34,10 +34,7 @@ FORGOTTEN = (
     "it returns None: did you forget `return`? `print` only shows a value"
 )
 AMBIGUOUS = "Boolean value of Tensor"
-BRACKETS = (
-    ": `&` and `|` bind more tightly than `<` and `==`, so put brackets "
-    "around what is compared; `and`, `or` and `if` take one truth value"
-)
+BRACKETS = ": `&` and `|` bind before `<` and `==`: put brackets around these"
 
 
 class TookTooLong(BaseException):
@@ -155,8 +152,7 @@ def mask_in_shape(answer: Any) -> Any:
     def mask(t: int, device: Any = None) -> Any:
         found = answer(t, device)
         if found.shape != (1, 1, t, t):
-            shape = named_shape(found.shape, {"T": t})
-            raise ValueError(f"a mask is (1, 1, T, T), and this one {shape}")
+            raise ValueError(f"a mask is (1, 1, T, T), not {(*found.shape,)}")
         return found
 
     return mask

@@ -19,7 +19,6 @@ from classroom.assignment import (
     student_notebook,
 )
 from classroom.commands import (
-    changes,
     strangers,
     with_typed,
     write_pages,
@@ -330,16 +329,6 @@ def test_typed_points_stay_and_what_is_new_is_added_below(tmp_path):
     assert typed["dil", "why_columns"].row == 6
     sheets.add_rows(file, grades, typed)
     assert file.read_bytes() == before
-
-
-def test_grading_again_says_whose_points_have_changed(tmp_path):
-    file = tmp_path / "grades.csv"
-    half = sheets.gradebook([done("asha", 0.5)], WEEK)
-    nothing = sheets.gradebook([done("asha", 0.0)], WEEK)
-    assert changes(file, half) == []
-    sheets.write_rows(file, half)
-    assert changes(file, half) == ["no total has changed"]
-    assert changes(file, nothing) == ["changed: asha, 5 to 0"]
 
 
 def test_points_for_somebody_who_handed_in_nothing_are_told():

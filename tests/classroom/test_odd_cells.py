@@ -80,7 +80,6 @@ READ = {
     "    MORE = 1\nelse:\n    MORE = 2\nfinally:\n    pass\n"
     "def NAME(x):\n    return x + 1\n",
     "all moved in": "    one = 1\n    def NAME(x):\n        return x + one\n",
-    "prompts": ">>> def NAME(x):\n...     return x + 1\n>>> NAME(1)\n",
     "a dataclass": "import pickle\nfrom dataclasses import dataclass\n"
     "@dataclass\nclass Sizes:\n    more: 'int' = 1\n"
     "same = pickle.loads(pickle.dumps(Sizes()))\n"
