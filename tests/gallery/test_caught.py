@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import torch
 
 from gallery import bugs, by_property, plant_and_report, stored_catches
 from gallery.catching import Catch
@@ -65,9 +66,11 @@ def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("name", LEGITIMATE)
-def test_a_legitimate_variant_raises_no_alarm(name):
+def test_a_legitimate_variant_raises_no_alarm(name, dtype):
     model, inputs = LEGITIMATE[name]()
+    model = model.to(getattr(torch, dtype))
     answer = report(model, *inputs, pad=1, unknown=0)
     assert answer.broken == [], answer
     assert "could not be checked" not in str(answer)
