@@ -123,7 +123,7 @@ WRONG = {
 
 
 def finding(check, build):
-    """What a check says of a model, whose weights are drawn anew."""
+    """What a check says of a model."""
     return getattr(properties, check)(build(), IDS)
 
 
