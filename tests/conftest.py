@@ -4,6 +4,7 @@ from pathlib import Path
 
 import browsers
 import pytest
+import torch
 from playwright.sync_api import expect
 
 from tests.helpers.browser import (
@@ -14,6 +15,12 @@ from tests.helpers.browser import (
     open_page,
 )
 from tests.helpers.project import archive, copy_project, run
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """The same numbers each time."""
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,6 @@ def test_each_size_has_the_name_that_the_page_says():
 
 @torch.no_grad()
 def test_the_pages_code_turns_our_weights_into_those_of_others():
-    torch.manual_seed(0)
     layer, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
     scope = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
     scope["MultiHeadAttention"] = lambda d_model, n_heads: layer

@@ -2,8 +2,6 @@
 it, in pages and in notebooks. A typed shape is compared with a measured one:
 what is right is said to be right, and of what is wrong, which axis."""
 
-import os
-import subprocess
 import sys
 
 import jupytext
@@ -14,7 +12,7 @@ from playwright.sync_api import expect
 from scripts import name_of, notation, size_of
 
 from tests.helpers.browser import CHAPTERS
-from tests.helpers.project import ROOT
+from tests.helpers.project import ROOT, run
 from tests.helpers.scripts import answer
 
 FOLD = '<details class="predict">'
@@ -48,12 +46,8 @@ def built(folder, text: str) -> tuple[str, str]:
     options = ["-D", "extensions=words,predict,myst_nb", "-D"]
     options += ["nb_execution_mode=off", "-D", "root_doc=index"]
     html = folder / "html"
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-CEq", *options, folder, html],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "book" / "_ext")},
-        capture_output=True,
-        text=True,
-    )
+    python = "env", f"PYTHONPATH={ROOT / 'book' / '_ext'}", sys.executable
+    done = run(ROOT, *python, "-m", "sphinx", "-CEq", *options, folder, html)
     return (html / "index.html").read_text("utf8"), done.stderr
 
 

@@ -58,7 +58,6 @@ def test_nanogpts_rate_climbs_100_steps_and_falls_to_a_tenth():
 
 
 def test_the_loss_by_position_is_that_of_each_label_alone():
-    torch.manual_seed(0)
     sizes = {"vocab_size": 7, "max_len": 9, "d_model": 12, "d_ff": 48}
     model = DecoderOnly(replace(char_lm, **sizes)).eval()
     data = Windows(torch.randint(7, (30,)), 9)

@@ -125,7 +125,6 @@ REFUSED = {
     "generate XY": "no character of 'XY' is in the vocabulary",
     "generate amar --ckpt nowhere.pt": "no checkpoint nowhere.pt: train first",
     "generate amar --temperature 0": "temperature=0.0 must be above 0",
-    "generate amar --top_k -1": "top_k=-1 must be 1 or more, or 0 for all",
 }
 
 

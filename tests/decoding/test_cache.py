@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.helpers.small import NAMES, build, small, words
+from tests.helpers.small import NAMES, build, presets, small, words
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
@@ -24,7 +24,6 @@ from tformer_lite.model.choices import PARTS
 T = 8
 STEPS = [(1,) * T, (3, 1, 1, 1, 2), (T,), (T - 1, 1)]
 kinds = pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
-presets = pytest.mark.parametrize("name", NAMES)
 
 
 def prepared(name: str, kind: type, **changes) -> tuple:

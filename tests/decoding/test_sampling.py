@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from tests.helpers.small import NAMES, build, small, words
+from tests.helpers.small import build, presets, small, words
 from tformer_lite import DecoderOnly, Sampler, generate, likeliest
 
 DRAWS = 20_000
@@ -112,9 +112,6 @@ def test_the_generator_is_the_only_source_of_chance():
     first, second = draw(), draw()
     assert torch.get_rng_state().equal(before)
     assert not first.equal(second)
-
-
-presets = pytest.mark.parametrize("name", NAMES)
 
 
 def reread(model: DecoderOnly, ids: Tensor, n: int, window=8) -> Tensor:

@@ -1,4 +1,4 @@
-"""What bars, dots and lines say and show, and what they refuse."""
+"""What bars, dots and lines say and show; what they and heatmaps refuse."""
 
 import itertools
 import math
@@ -7,8 +7,8 @@ import pytest
 import torch
 from matplotlib.text import Text
 
-from tests.helpers.drawings import RAMP, WAVE, T, texts
-from tformer_lite import bars, curves, seeds
+from tests.helpers.drawings import RAMP, SCORES, WAVE, T, texts
+from tformer_lite import bars, curves, heatmap, seeds
 from tformer_lite.drawing.plots.charts import apart, tick_text
 
 WORDS, ENGLISH = ["दुःखी", "व्यस्त", "खाटमा"], ["sad", "busy", "in bed"]
@@ -203,6 +203,11 @@ def test_lists_flat_lines_and_single_points_are_drawn_too():
         (curves, [WAVE] * 6, {"titles": "abcdef"}, "6 vectors.*draw 1 to 5"),
         (curves, [WAVE], {"log": True}, "has -0.96, and a logarithmic"),
         (curves, [WAVE], {"places": range(7)}, "7 places, 8 numbers"),
+        (heatmap, [torch.zeros(3, 8, 8)], {}, r"\(3, 8, 8\).*choose one"),
+        (heatmap, [SCORES], {"rows": WORDS}, "3 labels for an axis of size 4"),
+        (heatmap, [SCORES], {"kind": "logits"}, "'logits': known are scores"),
+        (heatmap, [SCORES], {"mask": SCORES[:, 1:] > 0}, "axis 1"),
+        (heatmap, [SCORES] * 2, {"titles": ["x"]}, "2 matrices, 1 titles"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_a_way_out(

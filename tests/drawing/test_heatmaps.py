@@ -116,8 +116,7 @@ def test_weights_keep_one_scale_and_scores_share_one_centred_on_zero():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shape", "fits"),
-    [((24, 8), True), ((25, 8), False), ((8, 16), False)],
+    ("shape", "fits"), [((24, 8), True), ((25, 8), False), ((8, 16), False)]
 )
 def test_digits_stand_where_they_fit_and_else_a_scale_below(shape, fits):
     matrix = torch.rand(shape, generator=torch.manual_seed(0))
@@ -208,20 +207,3 @@ def test_characters_that_cannot_be_drawn_are_written_as_python_does():
     assert set(shown) <= set(texts(picture.svg()))
     assert len(picture.text.split("\n\n")[1].splitlines()) == 2 + 4
     assert "3" in texts(heatmap(SCORES, columns=[0, 1, 2, 3]).svg())
-
-
-@pytest.mark.parametrize(
-    ("matrices", "options", "error"),
-    [
-        ([torch.zeros(2, 3, 8, 8)], {}, r"\(2, 3, 8, 8\).*choose one"),
-        ([SCORES], {"rows": NEPALI[:3]}, "3 labels for an axis of size 4"),
-        ([SCORES], {"kind": "logits"}, "'logits': known are scores"),
-        ([SCORES], {"mask": torch.ones(4, 3).bool()}, "axis 1"),
-        ([SCORES] * 2, {"titles": ["one"]}, "2 matrices, 1 titles"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_with_a_way_out(
-    matrices, options, error
-):
-    with pytest.raises(ValueError, match=error):
-        heatmap(*matrices, **options)

@@ -25,8 +25,7 @@ def test_letters_of_bars(count, size):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "shape",
-    [(1, 1), (8, 8), (20, 3), (12, 24), (64, 64), (8, 200)],
+    "shape", [(1, 1), (8, 8), (20, 3), (12, 24), (64, 64), (8, 200)]
 )
 def test_letters_of_heatmaps(shape):
     looks = [(1, None), (2, WORDS), (3, ["is"]), (2, ["[SOS]", "mouth"])]

@@ -13,7 +13,6 @@ from tformer_lite import (
     english_nepali,
     english_tokenizer,
     nepali_tokenizer,
-    running_example,
     translations,
 )
 
@@ -105,17 +104,6 @@ def test_no_noun_meets_an_adjective_of_the_test_in_training():
 
     assert len(met("test")) > 10
     assert not met("test") & (met("train") | met("valid"))
-
-
-def test_the_running_example_has_its_ids():
-    example = running_example()
-    for tokenizer, ids, rows, word in (
-        (TOKENIZERS[0], example.src, example.src_words, "mouth"),
-        (TOKENIZERS[1], example.tgt, example.tgt_words, "मुख"),
-    ):
-        assert tokenizer.encode(rows).equal(ids)
-        assert word not in tokenizer.ids
-    assert "empty" not in TOKENIZERS[0].ids
 
 
 def test_a_sentence_comes_back_from_its_ids():

@@ -83,7 +83,6 @@ LAYOUTS += [layouts.powers_masked]
 @pytest.mark.slow
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_an_attention_is_explained_as_far_as_its_factors_are_found(attend):
-    torch.manual_seed(0)
     layer = layouts.Layer(attend).eval()
     source, x = torch.randn(2, 7, 12), torch.randn(2, 5, 12)
     sizes = {"B": 2, "H": 3, "D": 4, "T": 5, "S": 7}
@@ -132,7 +131,6 @@ RUNS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_newer_models_and_those_of_others_are_explained(name):
-    torch.manual_seed(0)
     explored = explore(RUNS[name](), example=1)
     for one in data_of(explored):
         assert {"queries", "mixed"} <= one.keys()

@@ -47,14 +47,6 @@ def nanogpt(q, k, v, mask):
     return att @ v
 
 
-@heads_first
-def annotated_transformer(q, k, v, mask):
-    scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.size(-1))
-    scores = scores.masked_fill(mask == 0, -1e9)
-    p_attn = scores.softmax(dim=-1)
-    return torch.matmul(p_attn, v)
-
-
 @heads_flat
 def fairseq(q, k, v, mask):
     """Scores are given their heads back for the mask alone."""

@@ -6,7 +6,6 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from gallery import planted
 from tests.helpers.small import small
@@ -69,36 +68,6 @@ class TorchTransformer(Between):
         return self.head(x)
 
 
-class GPTBlock(nn.Module):
-    """Pre-norm, one matrix for query, key and value, PyTorch's attention."""
-
-    def __init__(self, heads, channels):
-        super().__init__()
-        self.heads = heads
-        self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(2))
-        self.qkv = nn.Linear(channels, 3 * channels)
-        self.output = nn.Linear(channels, channels)
-        self.widen = nn.Linear(channels, 4 * channels)
-        self.narrow = nn.Linear(4 * channels, channels)
-
-    def attend(self, x):
-        rows, length, channels = x.shape
-        parts = self.qkv(x).split(channels, dim=2)
-        shape = rows, length, self.heads, channels // self.heads
-        q, k, v = (part.view(shape).transpose(1, 2) for part in parts)
-        y = scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.output(y.transpose(1, 2).reshape(x.shape))
-
-    def forward(self, x):
-        x = x + self.attend(self.norms[0](x))
-        return x + self.narrow(gelu(self.widen(self.norms[1](x))))
-
-
-def own_gpt() -> nn.Module:
-    """A decoder-only model as one writes it, with PyTorch's attention."""
-    return Between(nn.Sequential(GPTBlock(3, 12), GPTBlock(3, 12)))
-
-
 def masked_afterwards() -> nn.Module:
     """Softmax first, then the mask, then every row made to sum to 1. It is not
     trained: in half precision, larger scores of what is hidden would leave
@@ -156,5 +125,4 @@ LEGITIMATE: dict[str, Callable[[], Case]] = {
     "source 003": partial(running, small("paper_base", **WORDS)),
     "source 004": partial(running, small("bert_window", **WORDS, pad=1)),
     "nn.Transformer": partial(translating, TorchTransformer),
-    "a GPT of one's own": partial(alone, own_gpt),
 }

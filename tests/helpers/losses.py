@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, kl_div, nll_loss
+from torch.nn.functional import cross_entropy, kl_div
 
 from tests.helpers.strangers import GPT
 
@@ -84,17 +84,10 @@ def log_probabilities():
     return nn.Sequential(GPT(), nn.LogSoftmax(-1))
 
 
-def negative_log(model, x):
-    return nll_loss(
-        model(x)[:, :-1].flatten(0, 1), x[:, 1:].flatten(), ignore_index=PAD
-    )
-
-
 RIGHT = {
     "cut after": (GPT, plain),
     "smoothing": (GPT, partial(plain, label_smoothing=0.1)),
     "Annotated": (log_probabilities, smoothed),
-    "nll_loss": (log_probabilities, negative_log),
     "flat": (lambda: Inside("flat"), lambda m, x: m(x[:, :-1], x[:, 1:])[1]),
     "alone": (lambda: Inside("alone"), lambda m, x: m(x[:, :-1], x[:, 1:])),
     "positions first": (

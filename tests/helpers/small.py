@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +16,7 @@ NAMES = (
     "building_blocks",
     "bert_window",
 )
+presets = pytest.mark.parametrize("name", NAMES)
 
 
 def preset(name: str, **changes) -> Config:

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
-from tests.helpers.small import NAMES, build, kind_of, score, small, words
+from tests.helpers.small import build, kind_of, presets, score, small, words
 from tformer_lite import EncoderDecoder
 
 # How far logits, and the gradient in parts of its length, may be off. The
@@ -19,7 +19,6 @@ OFF = {
     torch.float16: 2e-2,
     torch.bfloat16: 1e-1,
 }
-presets = pytest.mark.parametrize("name", NAMES)
 
 
 def batch(name: str) -> tuple:

@@ -5,10 +5,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from tests.helpers.small import NAMES, build, kind_of, score, small, words
+from tests.helpers.small import build, kind_of, presets, score, small, words
 from tformer_lite import UnbiasedNorm
 
-presets = pytest.mark.parametrize("name", NAMES)
 D = 4  # channels per head: 12 channels, 3 heads
 # The rows of a bias that belong to keys: each head's D after its query's.
 KEYS = {

@@ -7,12 +7,11 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from tests.helpers.small import NAMES, kind_of, preset, score, small
+from tests.helpers.small import kind_of, preset, presets, score, small
 from tformer_lite import MultiHeadAttention
 from tformer_lite.model.choices import EMBEDDINGS, PARTS
 from tformer_lite.model.layers import Linear
 
-presets = pytest.mark.parametrize("name", NAMES)
 embeddings = pytest.mark.parametrize("embedding", EMBEDDINGS)
 
 

@@ -6,11 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tformer_lite import (
-    LearnedPositions,
-    SinusoidalPositions,
-    sinusoids,
-)
+from tformer_lite import LearnedPositions, SinusoidalPositions, sinusoids
 
 
 @pytest.mark.parametrize("d_model", [12, 512, 7, 1])

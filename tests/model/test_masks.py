@@ -5,11 +5,7 @@ from functools import partial
 import pytest
 import torch
 
-from tformer_lite import (
-    causal_mask,
-    sliding_mask,
-    window_mask,
-)
+from tformer_lite import causal_mask, sliding_mask, window_mask
 
 every_square = pytest.mark.parametrize(
     "mask", [causal_mask, sliding_mask, partial(window_mask, width=2)]

@@ -15,10 +15,7 @@ from transformers import (
 )
 
 from tests.helpers.small import build, words
-from tformer_lite import (
-    Config,
-    DecoderOnly,
-)
+from tformer_lite import Config, DecoderOnly
 
 SIZES = {"vocab_size": 11, "hidden_size": 24, "intermediate_size": 40}
 SIZES |= {"num_hidden_layers": 2, "num_attention_heads": 6}

@@ -2,9 +2,7 @@
 puts of it on a reader's machine is enough: extras as ranges, with the
 project's own pins within them."""
 
-import os
 import re
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -165,13 +163,8 @@ def test_installed_far_from_here_all_of_it_answers(written, tmp_path):
     run(ROOT, sys.executable, *pip, "--target", target, *wheels)
 
     def said(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", *words],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(target), "PYTHONUTF8": "1"},
-            capture_output=True,
-            text=True,
-        )
+        python = "env", f"PYTHONPATH={target}", "PYTHONUTF8=1", sys.executable
+        done = run(tmp_path, *python, "-W", "error", *words)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

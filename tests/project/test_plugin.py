@@ -1,14 +1,12 @@
 """The fixture `check_model`, in somebody else's tests."""
 
-import os
-import subprocess
 import sys
 import tomllib
 from importlib import import_module
 
 import pytest
 
-from tests.helpers.project import ROOT
+from tests.helpers.project import ROOT, run
 
 TESTS = """\
 import sys
@@ -50,13 +48,7 @@ def run_tests(folder, text):
     (folder / "test_own.py").write_text(text)
     plugin = ["-p", "shapewatch.pytest_plugin", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", "-rA", *plugin]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ).stdout
+    return run(folder, "env", f"PYTHONPATH={ROOT}", *command).stdout
 
 
 @pytest.mark.full

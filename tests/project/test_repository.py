@@ -76,8 +76,7 @@ def test_what_fails_is_said_in_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("left", "commands"),
-    [("pip", 2), ("python", 2), ("pip python", 1)],
+    ("left", "commands"), [("pip", 2), ("python", 2), ("pip python", 1)]
 )
 def test_what_a_failed_attempt_left_behind_is_made_anew(
     left, commands, folder, monkeypatch

@@ -51,13 +51,14 @@ CHOICES: dict[str, dict] = {
 }  # fmt: skip
 ALL = CHOICES | {"tiled": {"attention": "tiled", "positions": "learned"}}
 SMOOTH = {name: own for name, own in ALL.items() if name != "experts"}
-kinds = pytest.mark.parametrize("kind", [EncoderDecoder, DecoderOnly])
+KINDS = EncoderDecoder, DecoderOnly
 
 
 def of(choices: dict[str, dict]) -> pytest.MarkDecorator:
-    """A test for each of these configs."""
+    """A test for each kind of model with each of these configs."""
     configs = [Config(**SIZES | own) for own in choices.values()]
-    return pytest.mark.parametrize("config", configs, ids=[*choices])
+    models = [(kind, config) for kind in KINDS for config in configs]
+    return pytest.mark.parametrize(("kind", "config"), models)
 
 
 def library(name: str) -> ModuleType:
@@ -115,7 +116,6 @@ def check_sizes(program: Callable, model: nn.Module, atol: float) -> None:
 
 
 @pytest.mark.full
-@kinds
 @of(CHOICES)
 def test_an_exported_program_gives_the_same_at_every_size(kind, config):
     model = build(kind, config)
@@ -125,7 +125,6 @@ def test_an_exported_program_gives_the_same_at_every_size(kind, config):
 
 
 @pytest.mark.full
-@kinds
 @of(CHOICES)
 def test_onnx_gives_the_same_at_every_size(kind, config, tmp_path):
     library("onnxscript")
@@ -183,7 +182,7 @@ def test_what_the_page_of_the_model_shows_works():
 
 
 @pytest.mark.full
-@kinds
+@pytest.mark.parametrize("kind", KINDS)
 def test_tiles_are_exported_with_any_batch_and_with_their_lengths(kind):
     model = build(kind, Config(**SIZES | ALL["tiled"]))
     program = exported(model, "B").module()
@@ -195,7 +194,6 @@ def test_tiles_are_exported_with_any_batch_and_with_their_lengths(kind):
 
 
 @pytest.mark.slow
-@kinds
 @of(SMOOTH)
 def test_each_example_gives_its_own_gradient_under_vmap(kind, config):
     model, inputs = build(kind, config), batch(kind, 4, 5, 6)
@@ -225,7 +223,6 @@ def forgetful(model: nn.Module) -> nn.Module:
 
 
 @pytest.mark.slow
-@kinds
 @of(ALL)
 def test_weights_are_loaded_into_a_model_that_was_built_on_meta(kind, config):
     torch.manual_seed(0)
@@ -253,7 +250,6 @@ def one_process():
 
 
 @pytest.mark.slow
-@kinds
 @of(ALL)
 def test_every_weight_has_a_gradient_where_processes_share_them(
     kind, config, one_process
@@ -266,7 +262,6 @@ def test_every_weight_has_a_gradient_where_processes_share_them(
 
 
 @pytest.mark.full
-@kinds
 @of(SMOOTH)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_autocast_gives_nearly_the_same_in_less(kind, config, dtype):
@@ -280,7 +275,6 @@ def test_autocast_gives_nearly_the_same_in_less(kind, config, dtype):
 
 
 @pytest.mark.full
-@kinds
 @of(ALL)
 def test_blocks_run_again_in_place_of_being_kept(kind, config):
     model, inputs = build(kind, config).train(), batch(kind, 3, 5, 6)
@@ -328,7 +322,6 @@ def saved_as_safetensors(model: nn.Module, folder: Path) -> nn.Module:
 
 
 @pytest.mark.full
-@kinds
 @of(ALL)
 @pytest.mark.parametrize("tool", [computed, saved_whole, saved_as_safetensors])
 def test_a_model_that_went_through_a_tool_gives_the_same(
@@ -340,7 +333,6 @@ def test_a_model_that_went_through_a_tool_gives_the_same(
 
 
 @pytest.mark.full
-@kinds
 @of(ALL)
 def test_every_linear_layer_is_quantised(kind, config):
     """And gives nearly the same; rounded, a score can choose another

@@ -2,10 +2,8 @@
 
 import importlib
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 
 import pytest
@@ -14,7 +12,7 @@ from shapewatch import report, trace
 from shapewatch.__main__ import main
 from shapewatch.commands.running import EXAMPLES, read
 from tests.helpers.commands import examples, refusal
-from tests.helpers.project import ROOT
+from tests.helpers.project import ROOT, run
 
 THEIRS = """\
 import torch
@@ -214,13 +212,8 @@ def test_a_shell_gets_the_code_and_no_other_package_is_asked_for(here):
         f"sys.modules |= dict.fromkeys({others})",
         "runpy.run_module('shapewatch', run_name='__main__')",
     )
-    words = [sys.executable, "-c", "; ".join(lines)]
-    done = subprocess.run(
-        [*words, "check", "theirs.py:averaging"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    python = "env", f"PYTHONPATH={ROOT}", sys.executable, "-c"
+    done = run(here, *python, "; ".join(lines), "check", "theirs.py:averaging")
     assert (done.returncode, done.stderr) == (1, "")
     assert "causality           ✗ broken" in done.stdout
 

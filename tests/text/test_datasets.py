@@ -84,7 +84,7 @@ def test_a_pair_that_is_too_long_is_named(pair, tokens):
     """By the words, counted by hand, and the specials."""
     book = english_tokenizer(), nepali_tokenizer()
     assert len(Pairs([pair], *book, tokens)) == 1
-    with pytest.raises(ValueError, match=r"tokens .* length=6: leave"):
+    with pytest.raises(ValueError, match=f"has {tokens} tokens .*: leave"):
         Pairs([pair], *book, tokens - 1)
 
 

@@ -26,12 +26,6 @@ def test_the_first_pair_has_the_ids_that_its_source_prints():
     assert example.labels[0].tolist() == [0, 668, 92, 4, 3, 1, 1, 1]
 
 
-def test_a_sentence_too_long_is_named_and_what_to_do():
-    words = r"'\[SOS\] mouth is not empty . \[EOS\]' .* leave it out, or"
-    with pytest.raises(ValueError, match=words):
-        running_example(length=6)
-
-
 def test_devanagari_words_keep_their_vowel_signs():
     split = WordTokenizer({}).split
     assert split("मुख खाली थिएन।") == ["मुख", "खाली", "थिएन", "।"]

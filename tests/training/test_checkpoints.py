@@ -135,10 +135,7 @@ OWN = [
         lambda: Checkpoint(DecoderOnly(small("char_lm", norm=LayerNorm))),
         "norm=<class .*LayerNorm'> is your own",
     ),
-    (
-        lambda: Checkpoint(MyWriter(small("char_lm"))),
-        "MyWriter is your own",
-    ),
+    (lambda: Checkpoint(MyWriter(small("char_lm"))), "MyWriter is your own"),
     (lambda: Checkpoint(writer(), (MyWords({}),)), "MyWords is your own"),
     (lambda: Checkpoint(with_head(Louder(12, 11, bias=False))), UNLIKE),
 ]

@@ -20,13 +20,7 @@ from tests.helpers.learning import (
     trainer,
     writer,
 )
-from tformer_lite import (
-    Recipe,
-    Trainer,
-    load_checkpoint,
-    mean_loss,
-    train,
-)
+from tformer_lite import Recipe, Trainer, load_checkpoint, mean_loss, train
 from tformer_lite.text.tokenizers import PAD
 from tformer_lite.training import trainer as module
 from tformer_lite.training.batches import Sample, batches, loss_of

@@ -61,7 +61,6 @@ def test_a_dictionary_may_be_an_input_itself():
 
 @pytest.mark.slow
 def test_a_module_with_a_forward_of_its_own_is_asked():
-    torch.manual_seed(0)
     model = GPT()
     forward = model.forward
     model.forward = lambda *, ids: forward(ids)
@@ -74,7 +73,6 @@ def test_a_name_that_is_nearly_an_options_is_refused():
         report(seeded(AnyName), casual=False, **NAMED)
     says = report(seeded(AnyName), {"casual": False, **NAMED})["finite"].says
     assert "unexpected keyword argument 'casual'" in says
-    assert "'pads' is neither an option" in causality(GPT(), IDS, pads=1).says
 
 
 class Several(GPT):
@@ -85,7 +83,6 @@ class Several(GPT):
 
 @pytest.mark.slow
 def test_the_output_is_picked_by_name_or_by_a_function():
-    torch.manual_seed(0)
     model = Several()
     assert not report(model, IDS)["order_sensitivity"].holds
     assert report(model, IDS, output="last")["order_sensitivity"].holds

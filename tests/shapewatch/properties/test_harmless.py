@@ -28,7 +28,6 @@ def careless(model, x):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_report_changes_nothing_of_a_model(name):
-    torch.manual_seed(0)
     model = AWKWARD[name]()
     before = witnessed(model)
     seen = report(model, IDS)
@@ -42,7 +41,6 @@ def test_a_report_changes_nothing_of_a_model(name):
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_check_that_is_stopped_changes_nothing(name, error, monkeypatch):
-    torch.manual_seed(0)
     model, calls = AWKWARD[name](), count(1)  # nothing puts this back
 
     def stop(self, *inputs):
@@ -75,7 +73,6 @@ def test_a_report_changes_nothing_that_a_function_keeps():
 
 @pytest.mark.parametrize("name", ["shared", "tied", "one memory"])
 def test_each_weight_is_made_larger_once(name):
-    torch.manual_seed(0)
     model = AWKWARD[name]()
     was = {path: x.clone() for path, x in model.state_dict().items()}
     with torch.no_grad():

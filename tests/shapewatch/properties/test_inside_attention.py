@@ -187,7 +187,6 @@ MEANT = {
 
 def moving(*how, layer=None):
     """A GPT of which all layers, or one, have such attention."""
-    torch.manual_seed(0)
     model = GPT()
     for n in range(2) if layer is None else [layer]:
         model.blocks[n].attention = Moving(*how)
@@ -234,15 +233,10 @@ def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
 every = pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 
 
-def built(attend, **options):
-    torch.manual_seed(0)
-    return Layer(attend, **options)
-
-
 @pytest.mark.slow
 @every
 def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
-    layer = built(attend)
+    layer = Layer(attend)
     found = report(layer, ROWS)
     loud = ["finite"] if attend is powers_and_sum else []  # it overflows
     assert found.broken == loud
@@ -255,7 +249,7 @@ def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
 @pytest.mark.slow
 @every
 def test_a_wrong_scale_is_found_in_every_layout(attend):
-    says = score_scale(built(attend, loud=2.0), ROWS).says
+    says = score_scale(Layer(attend, loud=2.0), ROWS).says
     assert "times 1.00, where 1/√4 is 0.50" in says
 
 

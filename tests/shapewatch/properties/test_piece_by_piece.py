@@ -13,11 +13,6 @@ SRC, TGT, *_ = running_example()
 NONE = "The model takes no cache, and gives rows for all words each time."
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 class Masked(Cached):
     """It takes a mask of padding, which it may do without."""
 

@@ -29,7 +29,6 @@ class Classifier(Encoder):
     (B, T) -> (B, K)."""
 
     def __init__(self, pool=first, masked=True, placed=True, rows_first=True):
-        torch.manual_seed(0)
         super().__init__(nested=False)
         self.pool, self.masked, self.placed = pool, masked, placed
         for layer in self.encoder.layers:

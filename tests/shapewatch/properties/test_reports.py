@@ -49,7 +49,6 @@ def test_a_finding_is_a_line_and_a_report_a_table():
 @pytest.mark.slow
 def test_a_finding_that_was_expected_has_its_reason():
     why = {"score_scale": "T5 scales at initialisation", "past": "Never."}
-    torch.manual_seed(0)
     model = GPT(attention=Unscaled)
     plain, found = report(model, IDS), report(model, IDS, expect=why)
     assert plain.broken == ["score_scale"]
@@ -173,7 +172,6 @@ def test_what_is_broken_fails_with_its_sentence():
 
 
 def test_what_is_unusual_does_not_hold_either():
-    torch.manual_seed(0)
     with pytest.raises(AssertionError, match="score_scale: ! unusual. In blo"):
         assert_holds(score_scale, Small(0.5), IDS)
 
@@ -183,5 +181,3 @@ def test_what_cannot_be_judged_does_not_pass_in_silence():
         assert_holds(padding_invariance, GPT(), IDS)
     assert not isinstance(caught.value, AssertionError)
     assert "There is no padding: give padded rows" in str(caught.value)
-    with pytest.raises(TypeError, match="'casual': is 'causal' meant"):
-        assert_holds(causality, GPT(), IDS, casual=True)

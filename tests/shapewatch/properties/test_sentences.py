@@ -125,7 +125,6 @@ OWN |= {
 
 def asked(model: str, check: str) -> str:
     """Ask a check about a model, by their names, and take its words."""
-    torch.manual_seed(0)
     ask = getattr(properties, check)
     if model in OF_IDS:
         finding = ask(OF_IDS[model](), IDS)

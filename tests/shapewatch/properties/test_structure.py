@@ -53,7 +53,6 @@ INSIDE = {
 @pytest.mark.parametrize("name", INSIDE)
 def test_before_a_final_norm_a_block_may_join_in_any_way(name, monkeypatch):
     monkeypatch.setattr(FinalNorm, "join", INSIDE[name])
-    torch.manual_seed(0)
     body = nn.Sequential(FinalNorm(), FinalNorm())
     finding = identity(nn.Sequential(nn.Embedding(50, 12), body), IDS)
     assert finding.holds, finding
@@ -86,7 +85,6 @@ def test_positions_may_be_added_again_for_every_block():
             x = x + block(x) * model.mix(x + places)
         return x
 
-    torch.manual_seed(0)
     model = Outside(None)
     model.forward = forward
     assert identity(model, IDS).level == "holds"
@@ -107,7 +105,6 @@ JOINS = {
 
 @pytest.mark.parametrize("name", JOINS)
 def test_a_residual_may_be_outside_of_a_block_but_not_nowhere(name):
-    torch.manual_seed(0)
     join, says = JOINS[name]
     finding = identity(Outside(join), IDS)
     assert finding.level == ("broken" if says else "holds"), finding

@@ -196,12 +196,7 @@ REFUSED = [
     (ValueError, r"input \(2, 0\) on cpu holds no numbers", WORDS[:, :0], {}),
     (ValueError, "on meta holds no numbers", WORDS.to("meta"), {}),
     (ValueError, "positions=1 is too few: the first", WORDS, {"positions": 1}),
-    (
-        ValueError,
-        "no check 'speed': ",
-        WORDS,
-        {"expect": {"speed": ""}},
-    ),
+    (ValueError, "no check 'speed': ", WORDS, {"expect": {"speed": ""}}),
     (TypeError, f"{NO_INPUT}str", "words", {}),
     (TypeError, f"{NO_INPUT}list", [[1, 2]], {}),
     (TypeError, f"{NO_INPUT}Size", IDS.shape, {}),

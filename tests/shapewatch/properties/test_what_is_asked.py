@@ -31,22 +31,17 @@ def asked(model, *inputs, **known):
     }
 
 
-def seeded(kind):
-    torch.manual_seed(0)
-    return kind()
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_loss_has_every_property(name):
     kind, loss = RIGHT[name]
-    findings = asked(seeded(kind), IDS, loss=loss, pad=PAD)
+    findings = asked(kind(), IDS, loss=loss, pad=PAD)
     assert all(x.holds for x in findings.values()), findings
 
 
 @pytest.mark.slow
 def test_a_report_has_them_where_there_is_a_loss():
-    model = seeded(GPT)
+    model = GPT()
     with_loss = report(model, IDS, pad=PAD, loss=lambda m, x: costs(m(x), x))
     assert [x.name for x in with_loss.findings][-len(NAMES) :] == NAMES
     assert with_loss.broken == ["next_word"]
@@ -93,7 +88,7 @@ def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
         )
 
     for causal in (True, False):
-        findings = asked(seeded(GPT), WHOLE, loss=loss, causal=causal)
+        findings = asked(GPT(), WHOLE, loss=loss, causal=causal)
         assert findings["next_word"].holds is None
 
 
@@ -127,6 +122,6 @@ UNJUDGED = {
 @pytest.mark.parametrize("name", UNJUDGED)
 def test_what_cannot_be_judged_says_why(name):
     kind, x, loss, says = UNJUDGED[name]
-    findings = asked(seeded(kind), x, loss=loss)
+    findings = asked(kind(), x, loss=loss)
     assert says in findings["next_word"].says
     assert [x.holds for x in findings.values()] == [None] * len(NAMES)

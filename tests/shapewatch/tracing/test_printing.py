@@ -93,12 +93,6 @@ def test_axes_alone_name_each_call_at_whatever_size(capsys, dims):
     assert lines[1].endswith("-> (B, T-1, 4)")
 
 
-def test_what_is_no_module_is_refused():
-    said = r"needs a module, not a function: trace\(function, ...\)"
-    with pytest.raises(TypeError, match=said), print_shapes(lambda x: x):
-        pass
-
-
 @pytest.mark.parametrize("names", [{}, NAMES])
 def test_without_with_it_prints_from_then_on(names, capsys):
     layer, inputs = attention()

@@ -182,7 +182,6 @@ def test_lists_that_do_not_run_hold_what_runs_in_them():
 
 
 def test_as_many_levels_are_shown_as_fit_a_screen_and_the_rest_is_told():
-    torch.manual_seed(0)
     model = EncoderDecoder(small("paper_base", n_layers=6))
     shown = tree(model, words(10, 2, 7), words(11, 2, 5))
     deep = shown._root.depth

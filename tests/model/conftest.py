@@ -1,9 +1,0 @@
-"""The same numbers each time."""
-
-import pytest
-import torch
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
