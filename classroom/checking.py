@@ -16,9 +16,8 @@ def check(name: str, answer: Any, seed: int | str = 0) -> None:
     """
     verdict = try_answer(exercise(name), answer, seed)
     print(verdict)
-    wrong = [] if verdict.right else wrong_parts(exercise(name), answer)
-    if wrong:
-        print(f"  First fix what is inside it: {', '.join(wrong)}.")
+    for part in [] if verdict.right else wrong_parts(exercise(name), answer):
+        print(f"  First fix {part}, which is inside it.")
 
 
 def wrong_parts(each: Exercise, answer: Any) -> list[str]:

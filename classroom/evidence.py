@@ -1,7 +1,7 @@
 """Evidence: whether what came is what should, and what can be seen if not."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -88,9 +88,8 @@ def evidence(
     if len(mine) != len(right):
         says = f"got {len(mine)} values, expected {len(right)}"
         return "wrong number of values", says
-    pairs = enumerate(zip(mine, right))
-    tolerance = exercise.tolerance
-    i = next(i for i, (a, b) in pairs if not equal(a, b, tolerance))
+    pairs, tolerance = enumerate(zip(mine, right)), exercise.tolerance
+    i = next(i for i, pair in pairs if not equal(*pair, tolerance))
     says, detail = value_evidence(exercise, case, mine[i], right[i])
     return says, f"value {i} of {len(right)}: {detail}"
 
@@ -114,7 +113,8 @@ def value_evidence(
         return "wrong type", f"expected whole numbers, got {a.dtype}"
     if not b.ndim and not case.args:
         return "wrong value", f"{number_text(a)} is not right"
-    return "wrong values", value_difference(a, b, exercise.tolerance)
+    inputs = dict(zip(exercise.inputs, case.args))
+    return "wrong values", value_difference(a, b, inputs, exercise.tolerance)
 
 
 def value_text(value: Any) -> str:
@@ -218,19 +218,40 @@ def size_text(size: int, sizes: Sizes) -> str:
 # --- Right shape, wrong numbers -------------------------------------------
 
 
-def value_difference(mine: Tensor, right: Tensor, tolerance: float) -> str:
+def value_difference(
+    mine: Tensor, right: Tensor, inputs: Mapping[str, Any], tolerance: float
+) -> str:
     """Say how the right numbers follow from those that came: by exchanging
-    True and False, by swapped axes, a factor, a sum or a step along an axis.
-    Otherwise where the two differ."""
+    True and False, by swapped axes, a factor, a sum or a step along an axis,
+    or by moving elements. Otherwise where the two differ."""
     if right.ndim and right.dtype == torch.bool and mine.equal(~right):
         return "True and False are exchanged"
     bad = ~mine.double().isfinite() & right.double().isfinite()
     if bad.any():
-        count = f"({int(bad.sum())} of {bad.numel()} numbers are like that)"
-        return f"{first_wrong(mine, right, bad)} {count}"
+        first = first_wrong(mine, right, bad)
+        return f"{first} ({int(bad.sum())} of {bad.numel()} are like that)"
     if right.is_floating_point() and (how := relation(mine, right, tolerance)):
         return how[2:].replace("theirs", "right").replace("mine", "yours")
-    return wrong_places(mine, right, tolerance)
+    wrong = ~equal_places(mine, right, tolerance)
+    if not wrong.ndim:
+        return f"it is {number_text(mine)}, should be {number_text(right)}"
+    first = moved(mine, right, inputs) or first_wrong(mine, right, wrong)
+    count = f"{int(wrong.sum())} of {wrong.numel()} values are wrong"
+    return f"{count}; the first: {first}"
+
+
+def moved(mine: Tensor, right: Tensor, inputs: Mapping[str, Any]) -> str:
+    """Where all elements are those of one input, say which stands where
+    another should: output[0, 1] holds x[0, 13]."""
+    for name, x in inputs.items():
+        if not isinstance(x, Tensor) or len(x.unique()) < max(4, x.numel()):
+            continue
+        if torch.isin(torch.stack([mine, right]), x).all():
+            place = (mine != right).nonzero()[0].tolist()
+            pair = (side[tuple(place)] for side in (mine, right))
+            here, there = ((x == n).nonzero()[0].tolist() for n in pair)
+            return f"output{place} holds {name}{here}, not {name}{there}"
+    return ""
 
 
 def first_wrong(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
@@ -238,22 +259,3 @@ def first_wrong(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
     place = wrong.nonzero()[0].tolist()
     is_now, wanted = (number_text(x[tuple(place)]) for x in (mine, right))
     return f"output{place} is {is_now}, should be {wanted}"
-
-
-def wrong_places(mine: Tensor, right: Tensor, tolerance: float) -> str:
-    """Say how many numbers are wrong, along which axis all or none are, and
-    show the first."""
-    wrong = ~equal_places(mine, right, tolerance)
-    if not wrong.ndim:
-        return f"it is {number_text(mine)}, should be {number_text(right)}"
-    count, where = f"{int(wrong.sum())} of {wrong.numel()}", ""
-    for axis, n in enumerate(wrong.shape):
-        rest = [i for i in range(wrong.ndim) if i != axis]
-        bad = wrong.any(rest) if rest else wrong
-        places = bad.nonzero().flatten().tolist()
-        if n > 1 and len(places) < n:
-            some = ", ".join(map(str, places[:6])) + ", …" * (len(places) > 6)
-            where = f", all of them at {some} of axis {axis}"
-            break
-    first = first_wrong(mine, right, wrong)
-    return f"{count} values are wrong{where}; the first: {first}"

@@ -166,14 +166,13 @@ def results(done: Grade) -> dict[str, Any]:
     """Write marks as Gradescope reads them: a test an exercise, seen by the
     student after the due date's rules, as Gradescope has them. What a person
     reads has no score yet."""
-    tests = []
+    tests, cells = [], done.submission.cells
     for mark in done.marks:
         says = mark.verdict.says
         if mark.verdict.mistakes == ("unreadable",):
             says = "what came out cannot be read."
         if mark.for_a_reader:
-            cells = map(printable_text, done.submission.cells)
-            plain = any(mark.text in cell for cell in cells)
+            plain = any(mark.text in x for x in map(printable_text, cells))
             says += f"\n\n{mark.text if plain else PUT_TOGETHER}"
         test: dict[str, Any] = {"name": mark.exercise, "output": says}
         test |= {"output_format": "text", "visibility": "visible"}

@@ -21,7 +21,6 @@ LONGEST_ANSWER = 20_000  # characters of an explanation
 NOTHING = ("not written",), ("no answer",)  # what is wrong with a blank
 FINE = "right", "read", "to be read"  # what stands where no mistake is
 
-Order = dict[str, Any]
 StudentsByMistake = dict[str, list[str]]
 
 
@@ -101,7 +100,7 @@ def grade(
     return Grade(submission, marks, tuple(notes))
 
 
-def order(each: Exercise, seed: str, with_parts: bool = False) -> Order:
+def order(each: Exercise, seed: str, with_parts: bool = False) -> Any:
     """Give what a student's process gets once an exercise begins: the cases,
     without what is special about them; and right parts to put inside."""
     cases = [to_json(replace(x, when="")) for x in all_cases(each, seed)]
@@ -157,7 +156,7 @@ def better_mark(first: Mark, second: Mark, judged: Mapping[str, Mark]) -> Mark:
 
 
 def runs_of(
-    submission: Submission, orders: Mapping[str, Order], sandbox: Sandbox
+    submission: Submission, orders: Mapping[str, Any], sandbox: Sandbox
 ) -> Iterator[SandboxRun]:
     """Run the cells, and what is ordered after them; what ends the process is
     left out of the next run, so that the rest counts. The last run has only

@@ -1,8 +1,7 @@
 """Run the chapters that changed, or those that are typed: NN.md to NN.ipynb.
 
-First each half takes over what was edited in the other (pairs.py). Then a
-notebook is run, unless its code, the module and the installed packages are
-those that its outputs come from; that is noted in _build/notebooks.
+Each half takes over what was edited in the other (pairs.py); a notebook whose
+outputs come from other code or packages (see _build/notebooks) is run.
 """
 
 import json
@@ -23,16 +22,16 @@ def main(root: Path = ROOT, *names: str) -> None:
     notes.mkdir(parents=True, exist_ok=True)
     world = digest(*(f.read_bytes().hex() for f in modules(root)))
     world += digest(*sorted(f"{d.name} {d.version}" for d in distributions()))
-    every = sorted((root / "chapters").rglob("*.md"))
-    for text in [root / name for name in names] or every:
+    every = (root / "chapters").rglob("*.md")
+    for text in map(root.joinpath, names or sorted(every)):
         if told := take_over(text):
             print(told, flush=True)
-        note = notes / "-".join(text.relative_to(root).with_suffix("").parts)
+        name = text.relative_to(root)
+        note = notes / "-".join(name.with_suffix("").parts)
         old = as_stored(notebook_of(text), book_of(text))
-        chapter = with_outputs(chapter_of(text), old)
-        check(chapter, text)
+        check(chapter := with_outputs(chapter_of(text), old), text)
         if not note.exists() or note.read_text() != state(chapter) + world:
-            print(f"running {text.relative_to(root)}", flush=True)
+            print(f"running {name}", flush=True)
             run_chapter(chapter, text.parent)
         store(chapter, text)
         note.write_text(state(chapter) + world)

@@ -189,7 +189,7 @@ def test_numbers_of_the_outputs_are_seen_and_not_said():
 
 def test_one_wrong_truth_value_is_shown_and_no_exchange():
     row = torch.tensor([True, False])
-    says = [value_difference(~x, x, 1e-4) for x in (row[1], row)]
+    says = [value_difference(~x, x, {}, 1e-4) for x in (row[1], row)]
     assert says == [
         "it is True, should be False",
         "True and False are exchanged",

@@ -127,6 +127,6 @@ def test_a_notebook_is_told_what_to_fix_first(capsys):
     exec(with_slips(NORM), vars(module))
     check("build_encoder", module.build_encoder)
     assert (
-        "First fix what is inside it: build_norm." in capsys.readouterr().out
+        "First fix build_norm, which is inside it." in capsys.readouterr().out
     )
     assert exercise("build_window").inside == ("build_padding",)

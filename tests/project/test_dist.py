@@ -175,7 +175,7 @@ def test_installed_far_from_here_all_of_it_answers(written, tmp_path):
     assert lines[0].startswith("attention in encoder.blocks.0")
     assert sum("✓ holds" in line for line in lines[1:]) > 15
     assert not [x for x in lines if "✗ broken" in x or "! unusual" in x]
-    assert "decoder_mask" in said(*extras.LIST)
+    assert "decoder_mask" in said(*extras.MASK)
 
 
 # --- extras ---------------------------------------------------------------
