@@ -46,7 +46,7 @@ NO_PART = {"__pycache__", ".ipynb_checkpoints"}
 # out and grades, in a copy of the repository.
 NOT_ASKED_FOR = re.compile(
     r"tformer_lite/example/stored/(lookup\.pt|results\.json)|classroom/(pages/.*"
-    r"|(assignment|cells|commands|course|gradescope|grading|job|packing|pages"
+    r"|(assignment|cells|commands|gradescope|grading|job|packing|pages"
     r"|rehearsal|sandbox|sheets|submissions|__main__)\.py)"
 )
 # What `check` needs of a notebook with exercises, which the reader has.
