@@ -156,7 +156,7 @@ def value_of(answer: Any, case: Case, seed: int = 0) -> Any:
     numbers of a seed."""
     if not callable(answer):
         return plain_value(answer)
-    with own_seed(seed):
+    with own_seed(seed), warnings.catch_warnings(action="ignore"):
         built = build_answer(answer, case)
         return plain_value(built(*copy.deepcopy(case.args)))
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from typing import Any
+from warnings import catch_warnings
 
 import torch
 from torch import Tensor, nn
@@ -148,12 +149,11 @@ def with_small_cases(trial: Trial) -> Trial:
     exercise, found = trial.exercise, dict[str, tuple[Case, Any]]()
     if not exercise.inputs or trial.cases[0].within:
         return trial
-    answer = answer_of(exercise)
-    for n in range(SMALL_DRAWS):
-        with contextlib.suppress(Exception):  # no input is so small
+    for n in range(SMALL_DRAWS):  # some inputs cannot be so small
+        with contextlib.suppress(Exception), catch_warnings(action="ignore"):
             draw = SmallDraw(f"{exercise.name} {n}", 2 + n % 4)
             case = drawn_case(exercise, draw)
-            wanted = value_of(answer, case, n)
+            wanted = value_of(answer_of(exercise), case, n)
             found[example_text(exercise, case, None, wanted)] = case, wanted
     found.pop("", None)
     texts = sorted(found, key=len)[:: max(1, len(found) // SMALL)][:SMALL]
