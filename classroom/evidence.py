@@ -243,7 +243,7 @@ def value_difference(
 def moved(mine: Tensor, right: Tensor, inputs: Mapping[str, Any]) -> str:
     """Where all elements are those of one input, say which stands where
     another should: output[0, 1] holds x[0, 13]."""
-    for name, x in inputs.items():
+    for name, x in inputs.items() if right.dtype != torch.bool else ():
         if not isinstance(x, Tensor) or len(x.unique()) < max(4, x.numel()):
             continue
         if torch.isin(torch.stack([mine, right]), x).all():

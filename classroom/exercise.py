@@ -136,7 +136,6 @@ def join_parts(rows: Mapping[str, dict[str, Any]]) -> None:
         code = row.get("right", "")
         words = {*re.findall(r"\w+", code)}
         used = {part for word, part in part_of.items() if word in words}
-        used |= {*row.get("inside", ())}
         used = used.union(*(rows[part]["inside"] for part in used))
         row["inside"] = [part for part in part_of.values() if part in used]
         row["names"] += earlier

@@ -204,7 +204,7 @@ def test_an_error_is_named_and_what_it_says_is_not(there):
     results = there.grade(
         "print(undefined)", f"def dealt_out(x, n):\n    return {line}\n"
     )
-    assert results["tests"][0]["output"] == "it stopped with RuntimeError"
+    assert results["tests"][0]["output"] == "it stopped with RuntimeError."
     assert "NameError: name 'undefined'" in results["output"]
 
 

@@ -14,9 +14,6 @@ import pytest
 import torch
 
 from classroom.assignment import (
-    Assignment,
-    find_exercises,
-    parse_points,
     planted,
     stranger,
     student_notebook,
@@ -28,7 +25,7 @@ from classroom.mistakes import answer_of
 from classroom.sandbox import Sandbox
 from classroom.submissions import Submission
 from shapewatch import report
-from tests.helpers.answers import reference
+from tests.helpers.answers import assigned, reference
 
 NAMES = "build", "bug_hunt", "own_language", "one_change"
 HUNT = exercise("hunt_mended")
@@ -39,11 +36,6 @@ def statement(name):
     """The code cells of a statement, but the set-up."""
     file = next(x for x in statement_files() if x.stem.endswith(f"_{name}"))
     return CODE_CELL.findall(file.read_text("utf8"))[1:]
-
-
-def assigned(*names):
-    """An assignment, or some parts, with their own points."""
-    return Assignment("", "autumn", parse_points(find_exercises(names), ""))
 
 
 def marks(code, *names):

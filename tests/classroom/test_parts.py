@@ -7,13 +7,12 @@ import types
 import pytest
 
 from classroom import check
-from classroom.assignment import Assignment, find_exercises, parse_points
 from classroom.exercise import exercise
 from classroom.grading import grade
 from classroom.judging import all_cases
 from classroom.sandbox import Sandbox
 from classroom.submissions import Submission
-from tests.helpers.answers import reference
+from tests.helpers.answers import assigned, reference
 
 BUILT = reference("build")
 NORM = ("centred.square().mean(-1, keepdim=True)", "x.var(-1, keepdim=True)")
@@ -65,11 +64,6 @@ def with_slips(*slips: tuple[str, str], more: str = "") -> str:
         assert before in code
         code = code.replace(before, after)
     return code + more
-
-
-def assigned(*names: str) -> Assignment:
-    """Some parts, with their own points."""
-    return Assignment("", "autumn", parse_points(find_exercises(names), ""))
 
 
 def lost(code: str, *parts: str) -> dict[str, str]:

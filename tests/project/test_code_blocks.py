@@ -63,7 +63,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
 
 COMMANDS = {
     "shapewatch/README.md": ("shapewatch", "my_model.py:make trace check"),
-    "classroom/README.md": ("classroom", "list assign grade"),
+    "classroom/README.md": ("classroom", "assign grade"),
 }
 OWN_MODEL = """\
 from torch import ones
@@ -113,10 +113,12 @@ def lacking(words: list[str]) -> list[str]:
             return [x for x in rest if "/" in x and not (ROOT / x).exists()]
         case [".venv/bin/pip", "install", "jupyterlab"]:
             return []  # a program that the book does not bring
-        case [".venv/bin/jupyter", "lab"]:
+        case [".venv/bin/jupyter", "lab"] | ["python", "-m", "pip", *_]:
             return []
-        case [".venv/bin/python", file] | (
-            ["python", "-m", "zipfile", "-e", file, _]
+        case (
+            [".venv/bin/python", file]
+            | ["python", file, _]
+            | (["python", "-m", "zipfile", "-e", file, _])
         ):
             return [] if (ROOT / file).exists() else [file]
     return [shlex.join(words)]
