@@ -47,8 +47,8 @@ class Assignment:
     @property
     def exercises(self) -> list[Exercise]:
         """The exercises, in order; a hunt is for the bugs of the seed."""
-        listed = map(exercise, self.points)
-        return [replace(x, edits=planted(x, self.seed)) for x in listed]
+        each = map(exercise, self.points)
+        return [planted(x, self.seed) if x.kind == "hunt" else x for x in each]
 
     @property
     def most(self) -> float:
@@ -135,19 +135,19 @@ def page_cells(assignment: Assignment) -> list[Cell]:
     parts = book_sections(assignment.exercises[0])
     cells = [cell for part in parts for cell in part]
     for hunt in (x for x in assignment.exercises if x.kind == "hunt"):
-        shown = stranger(replace(hunt, edits=planted(exercise(hunt.name))))
+        shown = stranger(planted(exercise(hunt.name)))
         for cell in cells:
             cell["source"] = cell["source"].replace(shown, stranger(hunt))
     return cells
 
 
-def planted(hunt: Exercise, seed: str = "book") -> tuple[tuple[str, ...], ...]:
-    """Draw an edit from each shelf of a hunt, the word before a sentence's
-    colon; without a seed, those of the file on the page."""
+def planted(hunt: Exercise, seed: str = "book") -> Exercise:
+    """Leave of a hunt's edits one from each shelf, the word before a
+    sentence's colon; without a seed, those of the file on the page."""
     draw = Draw(f"{hunt.name} {seed}")
     shelves = groupby(hunt.edits, lambda edit: edit[-1].partition(":")[0])
     edits = tuple(draw.choice(*shelf) for _, shelf in shelves)
-    return edits if hunt.kind == "hunt" else hunt.edits
+    return replace(hunt, edits=edits)
 
 
 def stranger(hunt: Exercise) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,14 +71,14 @@ def by_student(folder: Path) -> Iterator[tuple[str, list[Path]]]:
     """List the files of each student: each thing in the folder is one's.
     Names are told apart as a file system may, and those such as
     .ipynb_checkpoints are nobody's."""
+    names = Counter(stem(x).casefold() for x in folder.iterdir())
     for place in sorted(folder.iterdir()):
         if place.name.startswith("."):
             continue
         if place.is_dir() and not place.is_symlink():
             yield place.name, code_files(place)
         else:
-            names = [stem(x).casefold() for x in folder.iterdir()]
-            alone = names.count(stem(place).casefold()) == 1
+            alone = names[stem(place).casefold()] == 1
             yield stem(place) if alone else place.name, [place]
 
 

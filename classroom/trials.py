@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, combinations
 from typing import Any
 from warnings import catch_warnings
@@ -122,7 +122,8 @@ def telling_trial(exercise: Exercise, draw: Draw) -> Trial:
         if not (fault := sameness(exercise, cases)):
             trial = make_trial(exercise, cases)
             if not (fault := weakness(trial)):
-                return with_small_cases(trial)
+                small, more = small_cases(exercise)
+                return replace(trial, small=small, wanted=trial.wanted + more)
         faults[fault] += 1
     often = [x for x, _ in faults.most_common() if x.startswith("nothing")]
     why = "; ".join((often or [*faults])[:3])
@@ -144,21 +145,21 @@ def make_trial(exercise: Exercise, cases: tuple[Case, ...]) -> Trial:
     return Trial(exercise, cases, wanted, single)
 
 
-def with_small_cases(trial: Trial) -> Trial:
-    """Add a few small cases that an example can show, the smallest first."""
-    exercise, found = trial.exercise, dict[str, tuple[Case, Any]]()
-    if not exercise.inputs or trial.cases[0].within:
-        return trial
-    for n in range(SMALL_DRAWS):  # some inputs cannot be so small
+@cache
+def small_cases(exercise: Exercise) -> tuple[tuple[Case, ...], tuple]:
+    """Draw a few small cases that an example can show, the smallest first,
+    with what should come of each: the same ones whatever the seed."""
+    found: dict[str, tuple[Case, Any]] = {}
+    for n in range(SMALL_DRAWS * bool(exercise.inputs)):
         with contextlib.suppress(Exception), catch_warnings(action="ignore"):
             draw = SmallDraw(f"{exercise.name} {n}", 2 + n % 4)
             case = drawn_case(exercise, draw)
             wanted = value_of(answer_of(exercise), case, n)
-            found[example_text(exercise, case, None, wanted)] = case, wanted
+            text = example_text(exercise, case, None, wanted)
+            found[text * (not case.within)] = case, wanted
     found.pop("", None)
     texts = sorted(found, key=len)[:: max(1, len(found) // SMALL)][:SMALL]
-    small, values = zip(*map(found.__getitem__, texts)) if texts else ((), ())
-    return replace(trial, small=small, wanted=(*trial.wanted, *values))
+    return tuple(found[x][0] for x in texts), tuple(found[x][1] for x in texts)
 
 
 # --- Cases ----------------------------------------------------------------
@@ -310,10 +311,8 @@ def unused_arguments(
     answer = answer_of(exercise)
     for name, value in held_values(exercise, cases):
         says = f"in which `{name}` is the same in every call"
-        prints = prints_of(
-            answer, [held(exercise, x, name, value) for x in cases]
-        )
-        yield (says,), prints
+        held_cases = [held(exercise, x, name, value) for x in cases]
+        yield (says,), prints_of(answer, held_cases)
 
 
 @lru_cache(64)

@@ -88,9 +88,9 @@ def there(tmp_path):
 def container(home: Path) -> list[str]:
     """A root of our own, in which everybody may read Python."""
     words = ["bwrap", "--dev-bind", "/", "/", "--cap-add", "ALL"]
-    words += ["--perms", "755", "--tmpfs", "/root"]
+    words += ["--perms", "755", "--tmpfs", top := os.path.expanduser("~root")]
     prefixes = {str(Path(sys.executable).resolve().parents[1]), sys.prefix}
-    for place in sorted(p for p in prefixes if p.startswith("/root/")):
+    for place in sorted(p for p in prefixes if p.startswith(f"{top}/")):
         for folder in reversed(Path(place).parents[:-2]):
             words += ["--perms", "755", "--dir", str(folder)]
         words += ["--ro-bind", place, place]

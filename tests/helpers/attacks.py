@@ -208,7 +208,7 @@ importlib.reload(importlib.import_module("json"))
 """,
     "an environment": """
 import os, subprocess, sys
-os.environ.update(PYTHONPATH=os.getcwd(), LD_PRELOAD="/tmp/x.so")
+os.environ.update(PYTHONPATH=os.getcwd(), LD_PRELOAD="./x.so")
 words = " ".join(os.environ).upper()
 for secret in "TOKEN", "SECRET", "PASS", "AWS", "GRADESCOPE":
     if secret in words: raise RuntimeError(f"seen: {secret}")
