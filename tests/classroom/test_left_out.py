@@ -4,6 +4,8 @@ import signal
 import sys
 import time
 from itertools import islice
+from types import SimpleNamespace
+from weakref import WeakSet
 
 import pytest
 
@@ -88,6 +90,7 @@ def test_a_call_pays_for_what_it_computes_and_not_for_waiting(monkeypatch):
         now["monotonic"] = 99
         stop(signal.SIGALRM, None)
         now |= {"process_time": 6, "thread_time": 6}
+        stop(signal.SIGALRM, SimpleNamespace(f_code=WeakSet.add.__code__))
         with pytest.raises(TookTooLong):
             stop(signal.SIGALRM, None)
 
