@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import cache
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
 
 from docutils import nodes
@@ -57,48 +58,7 @@ document.head.append(Object.assign(document.createElement("script"),
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
 # All that runs the reader's file, in one page that needs no other. There is
 # no theme to say the colours.
-ONE_PAGE = """\
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>my_transformer.py</title>
-<style>
-@font-face {{ font-family: "Noto Sans Devanagari";
-  src: url(data:font/woff2;base64,{font}); }}
-:root {{
-  color-scheme: light dark;
-  --pst-color-background: light-dark(#fffdf8, #14181e);
-  --pst-color-surface: light-dark(#f6efe4, #232a33);
-  --pst-color-border: light-dark(#d8d2c6, #48566b);
-  --pst-color-text-base: light-dark(#222832, #ced6dd);
-  --pst-color-text-muted: light-dark(#57606a, #9ca4af);
-  --pst-color-primary: light-dark(#0550ae, #79c0ff);
-  --pst-font-family-monospace: "DejaVu Sans Mono", Menlo, Consolas,
-    "Noto Sans Devanagari", monospace;
-}}
-* {{ box-sizing: border-box; }}
-pre, code, textarea {{ font-family: var(--pst-font-family-monospace); }}
-body {{ margin: 0 auto; max-width: 100rem; padding: 0 1rem;
-  font: 1rem/1.5 "Noto Sans Devanagari", system-ui, sans-serif;
-  background: var(--pst-color-background);
-  color: var(--pst-color-text-base); }}
-h1 {{ margin: 0.5rem 0; font-size: 1.3rem; }}
-input, button, select {{ font: inherit; color: inherit;
-  background: var(--pst-color-background);
-  border: 1px solid var(--pst-color-text-muted); border-radius: 0.25rem;
-  padding: 0.3rem 0.5rem; }}
-a {{ color: var(--pst-color-primary); }}
-{style}
-</style>
-<h1>A Transformer to change and to run</h1>
-<p>Part by part it is explained in
-<a href="{site}">The Transformer, Shape by Shape</a>. This page needs no
-network: send it on.</p>
-{panels}
-{scripts}
-</html>
-"""
+ONE_PAGE = BOOK / "_templates" / "one_page.html"
 ENGINE_DATA = "sizes words shapes numbers"  # of the translator, for the engine
 OWN_SITE = re.compile(r"https://\S+")  # of the book, in the reader's file
 CARD_KEYS = "dims layers steps parameters cache"  # of a card
@@ -348,7 +308,7 @@ def one_page(site: str) -> str:
     panels = "\n<h1>Train it</h1>\n".join(texts)
     scripts = [SCRIPTS["engine.js"].text(), constants(file_data())]
     scripts += [in_function(SCRIPTS[f"{name}.js"].code()) for name in both]
-    return ONE_PAGE.format(
+    return Template(ONE_PAGE.read_text("utf8")).substitute(
         font=base64.b64encode(font).decode(),
         style="\n".join(style.read_text("utf8") for style in styles),
         site=site,

@@ -7,7 +7,8 @@
   root.theme ||= dark ? "dark" : "light";
 }
 
-// What opens a part of the contents has no name of its own.
+// The contents open where one is; what opens a part has no name of its own.
+sessionStorage.removeItem("sidebar-scroll-top");
 document.addEventListener("DOMContentLoaded", () => {
   for (const summary of document.querySelectorAll(".bd-sidenav summary")) {
     const link = summary.closest("li")?.querySelector("a");
