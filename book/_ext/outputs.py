@@ -26,13 +26,16 @@ HIGHLIGHT = re.compile(
     re.DOTALL,
 )
 TAGS = re.compile(r"(<[^>]*>)")
-# (2, 3, 8, 4) and (B, T, H·D), also where each word has a tag.
+# (2, 3, 8, 4) and (B, T, H·D), also where each word or letter has a tag.
 GAP = '</span> <span class="pre">'
-SHAPE = re.compile(
-    rf"\(\[?[A-Z\d][A-Z\d·]*(?:,(?:{GAP}| )[A-Z\d][A-Z\d·]*){{1,6}},?\]?\)"
+AXIS = r"[A-Z\d][A-Z\d·~]*"
+SHAPE = re.compile(rf"\(\[?{AXIS}(?:,(?:{GAP}|\s){AXIS})+,?\]?\)|-&gt;")
+LETTERS = re.compile(
+    r'\((?=[^()<]*<b class="axis)(?:<b class="axis[^>]*>\w</b>|[\w·]|,\s)+\)'
 )
+TEXT = re.compile("<(svg|script).*?</(svg|script)>|<[^>]*>|[^<]+", re.DOTALL)
 CODE = re.compile(r'<code(?: class="([^"]*)")?(.*?</code>)', re.DOTALL)
-SHORT = 24
+SHORT = 16
 SPACES = re.compile(r"(?<![\n ]) +")
 BEFORE_COMMENT = re.compile(SPACES.pattern + '(?=<span class="c)')
 
@@ -83,30 +86,34 @@ def lay_out(app: Sphinx, _page: str, _template, context: dict, _doctree):
         app.add_js_file("linked.js", loading_method="defer")
     if body:
         body = HIGHLIGHT.sub(hanging_code, TRACE_STYLE.sub("", body))
-        body = CODE.sub(whole_code, body)
+        body = CODE.sub(whole_code, LETTERS.sub(whole, body))
+        body = TEXT.sub(whole_shapes, body)
         context["body"] = body.replace(TOGGLE, "<summary")
 
 
 def whole_code(code: re.Match) -> str:
     """Keep short code on one line, and of longer code the shapes."""
     if len(TAGS.sub("", code[2])) > SHORT:
-        return whole_shapes(code[0])
-    return f'<code class="whole {code[1]}"{code[2].replace(GAP, " ")}'
+        return SHAPE.sub(whole, code[0])
+    return f'<code class="whole {code[1] or ""}"{code[2].replace(GAP, " ")}'
 
 
-def whole_shapes(text: str) -> str:
-    return SHAPE.sub(
-        lambda s: f'<span class="whole">{s[0].replace(GAP, " ")}</span>', text
-    )
+def whole(shape: re.Match) -> str:
+    return f'<span class="whole">{shape[0].replace(GAP, " ")}</span>'
+
+
+def whole_shapes(part: re.Match) -> str:
+    return part[0] if part[0][0] == "<" else SHAPE.sub(whole, part[0])
 
 
 def hanging_code(code: re.Match) -> str:
     """Put each line of a piece of code in a part of its own, with its indent;
     where a line may end, the space is a part as well."""
     before, language, text = code.groups()
-    mark = with_ends if language == "python" else whole_shapes
+    text = text.removeprefix("<span></span>")
+    text = with_ends(text) if language == "python" else text
     html = before
-    for line in mark(text.removeprefix("<span></span>")).splitlines(True):
+    for line in text.splitlines(True):
         words = TAGS.sub("", line).rstrip("\n")
         indent = len(words) - len(words.lstrip(" "))
         html += f'<span class="hang" style="--i:{indent}">{line}</span>'

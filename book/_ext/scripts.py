@@ -19,7 +19,6 @@ import shutil
 import sys
 from collections.abc import Callable
 from functools import cache
-from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -63,20 +62,6 @@ ENGINE_DATA = "sizes words shapes numbers"  # of the translator, for the engine
 OWN_SITE = re.compile(r"https://\S+")  # of the book, in the reader's file
 CARD_KEYS = "dims layers steps parameters cache"  # of a card
 LETTER, TIP, QUESTION = 'class="axis', "data-tip=", "data-shape="
-LEGEND = """\
-<details class="axes"{state}>
-<summary>Axes of the running example</summary>
-<dl>
-{rows}
-</dl>
-</details>
-"""
-LEGEND_ROW = """\
-<div data-letter="{letter}" data-size="{size}" data-code="{code}" \
-data-name="{name}" data-means="{means}">
-<dt>{shown} <span>{size:,}</span></dt>
-<dd>{name}</dd>
-</div>"""
 
 
 def data_of(file: str, less: str = "") -> dict[str, Any]:
@@ -253,27 +238,24 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
         app.add_js_file(None, body=ON_PRESS.format(place))
         app.add_css_file("write.css")
     if doctree is not None and LETTER in body:
-        context["axes"] = legend(page.startswith("chapters/"))
+        context["axes"] = legend()
         if QUESTION in body:
             app.add_js_file("predict.js", loading_method="defer")
     if doctree is not None and (LETTER in body or TIP in body):
         app.add_js_file("tips.js", loading_method="defer")
 
 
-def legend(is_open: bool) -> str:
-    """Write the legend of the axis letters, with all of it for scripts."""
-    rows = [
-        LEGEND_ROW.format(
-            letter=letter,
-            size=size_of(letter),
-            code=code,
-            name=escape(name_of(means)),
-            means=escape(means),
-            shown=roles.axis_html(letter),
-        )
+def legend() -> list[dict[str, Any]]:
+    """Gather what the legend says of each axis letter, to scripts, too."""
+    return [
+        {
+            "letter": roles.axis_html(letter),
+            "size": size_of(letter),
+            "name": name_of(means),
+            "data": {"letter": letter, "code": code, "means": means},
+        }
         for letter, means, code in notation()
     ]
-    return LEGEND.format(state=" open" * is_open, rows="\n".join(rows))
 
 
 def notation() -> list[tuple[str, str, str]]:

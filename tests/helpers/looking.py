@@ -38,34 +38,32 @@ FAULTS = {
         return all(".highlight-python .hang span[class]").filter(token => {
             const { className: kind, textContent: text } = token;
             const [box, more] = token.getClientRects();
-            const goes_on = line === (line = token.closest(".hang"))
-                && box.top > top + 9;
-            top = box.top;
+            const below = line === (line = token.closest(".hang"))
+                && box?.top > top + 9;
+            top = box?.top;
             for (const c of /^(p|si)$/.test(kind) ? text : "") {
                 depth += (kind === "p" ? 1 : -99)
                     * ("([{".includes(c) - ")]}".includes(c));
             }
-            return more || goes_on && depth <= 0 && kind[0] !== "c";
+            return more || below && depth <= 0 && kind[0] !== "c";
         }).map(token => `${token.textContent} in ${line.textContent}`);
     }""",
     "a shape breaks inside its brackets": r"""() => {
-        const size = "[A-Z\\d][A-Z\\d·]*", places = [];
+        const places = [], range = new Range();
         const nodes = document.createTreeWalker(document.body, 4);
-        while (nodes.nextNode()) {
-            const { currentNode: node } = nodes;
-            for (let i = 0; i < node.length; i++) places.push([node, i]);
+        for (let node; node = nodes.nextNode();) {
+            const no = node.parentElement.closest(".highlight-python, .shape");
+            for (let i = no ? 1e9 : 0; i < node.length; i++)
+                places.push([node, i]);
         }
-        const top = ([node, i]) => {
-            const range = new Range();
-            range.setStart(node, i);
-            range.setEnd(node, i + 1);
-            return range.getBoundingClientRect().top;
-        };
-        const shapes = new RegExp(`\\(${size}(,\\s+${size})+,?\\)`, "g");
         const text = places.map(([node, i]) => node.data[i]).join("");
-        return [...text.matchAll(shapes)].filter(({ 0: { length }, index }) =>
-            Math.abs(top(places[index]) - top(places[index + length - 1])) > 4
-        ).map(([shape]) => shape);
+        const shapes = text.matchAll(/\((?:[A-Z\d·]+,\s+)+[A-Z\d·]+\)/g);
+        return [...shapes].filter(({ 0: { length }, index }) => {
+            range.setStart(...places[index]);
+            range.setEnd(...places[index + length - 1]);
+            const boxes = [...range.getClientRects()];
+            return new Set(boxes.map(box => box.bottom | 0)).size > 1;
+        }).map(([shape]) => shape);
     }""",
     "a column of text has no room for pictures": """() => all("article h1")
         .filter(title => title.offsetWidth < Math.min(690, innerWidth - 32))
