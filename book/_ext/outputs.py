@@ -28,12 +28,16 @@ HIGHLIGHT = re.compile(
 TAGS = re.compile(r"(<[^>]*>)")
 # (2, 3, 8, 4) and (B, T, H·D), also where each word or letter has a tag.
 GAP = '</span> <span class="pre">'
-AXIS = r"[A-Z\d][A-Z\d·~]*"
-SHAPE = re.compile(rf"\(\[?{AXIS}(?:,(?:{GAP}|\s){AXIS})+,?\]?\)|-&gt;")
+AXIS = r"[A-Z\d][A-Z\d·*~]*"
+SHAPE = re.compile(rf"\(\[?{AXIS}(?:,(?:{GAP}|\s){AXIS}){{1,6}},?\]?\)")
 LETTERS = re.compile(
-    r'\((?=[^()<]*<b class="axis)(?:<b class="axis[^>]*>\w</b>|[\w·]|,\s)+\)'
+    r'\((?=[^()]*<b class="axis)(?:</?(?:b|data)\b[^>]*>|[\w·]|,\s)+\)'
 )
-TEXT = re.compile("<(svg|script).*?</(svg|script)>|<[^>]*>|[^<]+", re.DOTALL)
+TEXT = re.compile(
+    "<(?:svg.*?</svg|script.*?</script|div class=.highlight-python.*?</pre)>"
+    "|<[^>]*>|[^<]+",
+    re.DOTALL,
+)
 CODE = re.compile(r'<code(?: class="([^"]*)")?(.*?</code>)', re.DOTALL)
 SHORT = 16
 SPACES = re.compile(r"(?<![\n ]) +")
@@ -111,7 +115,10 @@ def hanging_code(code: re.Match) -> str:
     where a line may end, the space is a part as well."""
     before, language, text = code.groups()
     text = text.removeprefix("<span></span>")
-    text = with_ends(text) if language == "python" else text
+    if language == "python":
+        text = with_ends(text)
+    else:
+        text = text.replace("-&gt;", '<span class="whole">-&gt;</span>')
     html = before
     for line in text.splitlines(True):
         words = TAGS.sub("", line).rstrip("\n")

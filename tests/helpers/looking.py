@@ -39,13 +39,13 @@ FAULTS = {
             const { className: kind, textContent: text } = token;
             const [box, more] = token.getClientRects();
             const below = line === (line = token.closest(".hang"))
-                && box?.top > top + 9;
+                && box?.top > top + 9 && depth <= 0 && kind[0] !== "c";
             top = box?.top;
             for (const c of /^(p|si)$/.test(kind) ? text : "") {
                 depth += (kind === "p" ? 1 : -99)
                     * ("([{".includes(c) - ")]}".includes(c));
             }
-            return more || below && depth <= 0 && kind[0] !== "c";
+            return more || below;
         }).map(token => `${token.textContent} in ${line.textContent}`);
     }""",
     "a shape breaks inside its brackets": r"""() => {
@@ -57,12 +57,12 @@ FAULTS = {
                 places.push([node, i]);
         }
         const text = places.map(([node, i]) => node.data[i]).join("");
-        const shapes = text.matchAll(/\((?:[A-Z\d·]+,\s+)+[A-Z\d·]+\)/g);
-        return [...shapes].filter(({ 0: { length }, index }) => {
+        const shape = /(?<!\w)\((?:[A-Z\d·]+,\s+)+[A-Z\d·]+\)/g;
+        return [...text.matchAll(shape)].filter(({ 0: { length }, index }) => {
             range.setStart(...places[index]);
             range.setEnd(...places[index + length - 1]);
-            const boxes = [...range.getClientRects()];
-            return new Set(boxes.map(box => box.bottom | 0)).size > 1;
+            const feet = [...range.getClientRects()].map(box => box.bottom);
+            return Math.max(...feet) - Math.min(...feet) > 9;
         }).map(([shape]) => shape);
     }""",
     "a column of text has no room for pictures": """() => all("article h1")
