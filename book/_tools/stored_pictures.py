@@ -12,6 +12,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import browsers
 import torch
@@ -20,7 +21,7 @@ from packages import ROOT
 from pictures.alignment import ribbons
 from pictures.turning import streams_of
 from PIL import Image
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 from torch.nn.functional import normalize
 
 from shapewatch.tracing import Trace
@@ -37,7 +38,7 @@ STRIP_FORM = Template(FORM.read_text("utf8"), keep_trailing_newline=True)
 TITLE = "The trained translator's attention"
 PREVIEW, SWAP = (STATIC_FILES / name for name in ("preview.png", "swap.webp"))
 SCREEN = {"width": 1280, "height": 760}
-DENSITY, COLOURS = 1.5, 128
+DENSITY, COLOURS, NARROW = 1.5, 128, 800
 FRAME, FRAMES, PAUSE = 40, 42, 1500  # milliseconds, of a swap, before it
 Rows = list[list[float]]
 LATER = """async time => {
@@ -96,25 +97,29 @@ def turned_arrow(seen: Trace) -> tuple[list[str], Rows, Rows]:
     return [nepali_tokenizer().words[i] for i in best], *places
 
 
+DRAWN = {FIRST_PAGE: figure_text, STRIP: strip_text}
+
+
 def write_picture() -> None:
     """Write the pictures of the first page."""
-    FIRST_PAGE.write_text(figure_text(), "utf8")
-    STRIP.write_text(strip_text(), "utf8")
+    for file, draw in DRAWN.items():
+        file.write_text(draw(), "utf8")
 
 
-def photograph(part: Page | Locator) -> Image.Image:
-    return Image.open(io.BytesIO(part.screenshot())).convert("RGB")
+def photograph(page: Page, **cut: Any) -> Image.Image:
+    return Image.open(io.BytesIO(page.screenshot(**cut))).convert("RGB")
 
 
 def swap_frames(page: Page) -> Iterator[Image.Image]:
     """Let two change places, and back, and show each frame."""
-    panel = page.locator("#landing")
+    box = page.locator("#landing").bounding_box()
+    clip = box | {"y": box["y"] - 12, "height": box["height"] + 12}
     for _ in range(2):
-        yield photograph(panel)
-        panel.get_by_role("button").press("Enter")
+        yield photograph(page, clip=clip)
+        page.locator("#landing button").evaluate("button => button.click()")
         for _ in range(FRAMES):
             page.evaluate(LATER, FRAME)
-            yield photograph(panel)
+            yield photograph(page, clip=clip)
 
 
 def write_preview() -> None:
@@ -126,10 +131,11 @@ def write_preview() -> None:
         page.wait_for_timeout(1000)  # what follows the page has arrived
         few = photograph(page).quantize(COLOURS, dither=Image.Dither.NONE)
         few.save(PREVIEW, optimize=True)
+        page.set_viewport_size(SCREEN | {"width": NARROW})
         first, *others = swap_frames(page)
     half = [PAUSE, *[FRAME] * FRAMES]
     motion = {"save_all": True, "append_images": others, "loop": 0}
-    first.save(SWAP, duration=half * 2, quality=80, method=6, **motion)
+    first.save(SWAP, duration=half * 2, quality=70, method=6, **motion)
 
 
 WRITE = {"picture": write_picture, "preview": write_preview}

@@ -3,15 +3,11 @@
 import re
 
 import pytest
-import stored_pictures
 from PIL import Image
+from stored_pictures import DRAWN, SWAP
 
 NUMBER = r"-?\d+\.?\d*"
 OLD = "the picture is old: run `make picture`"
-DRAWN = {
-    stored_pictures.FIRST_PAGE: stored_pictures.figure_text,
-    stored_pictures.STRIP: stored_pictures.strip_text,
-}
 
 
 @pytest.mark.slow
@@ -25,6 +21,6 @@ def test_the_first_page_shows_what_is_drawn_today(file):
 
 
 def test_the_picture_of_the_readme_is_light_and_moves_for_ever():
-    assert stored_pictures.SWAP.stat().st_size <= 1_000_000
-    with Image.open(stored_pictures.SWAP) as picture:
+    assert SWAP.stat().st_size <= 1_000_000
+    with Image.open(SWAP) as picture:
         assert (picture.n_frames > 40, picture.info["loop"]) == (True, 0)

@@ -44,9 +44,8 @@ def test_whatever_an_address_says_the_page_stands(page, playing, name):
     assert playing.problems == []
     if said:
         says(page, error=said)
-    assert (STANDS in part(page, "error").inner_text()) == (
-        "s=" in state and read == OWN
-    )
+    stands = STANDS in part(page, "error").inner_text()
+    assert stands == ("s=" in state and read == OWN)
     words = page.evaluate(READ)
     assert read.replace(".", " .") in words or read in words or said
     assert part(page, "written").locator("li").count() > 1

@@ -67,8 +67,7 @@ def test_the_first_screen_has_a_sentence_and_three_ways(visit, width, height):
     expect(page.locator("#landing")).to_contain_text("they, who called")
 
 
-# At a time of a motion: where हरि is, how far from there its next ribbon ends,
-# its ending, and how high what is below stands.
+# Where हरि is at a time, how far its ribbon is, its ending, what is below.
 LATER = """async time => {
     document.getAnimations().forEach(x => { x.pause(); x.currentTime = time });
     for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);

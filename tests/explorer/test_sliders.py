@@ -141,12 +141,10 @@ def test_a_number_lights_what_it_was_made_of_by_pointer_and_by_key(visit):
     cell(page, 2, 1).hover()
     expect(said).to_contain_text("hungry, the: (")
     expect(lit).to_have_count(8)  # four of a query, four of a key
+    places = page.locator(".lit.left"), page.locator(".lit.top")
     row, column, [shown] = (
         [float(x.replace("−", "-")) for x in place.all_inner_texts()]
-        for place in (
-            *map(page.locator, (".lit.left", ".lit.top")),
-            cell(page, 2, 1),
-        )
+        for place in (*places, cell(page, 2, 1))
     )
     product = sum(a * b for a, b in zip(row, column, strict=True)) / 2
     assert shown == pytest.approx(product, abs=0.06)
