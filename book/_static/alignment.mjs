@@ -35,7 +35,7 @@ export class Alignment {
    * the same one behind it if there are two. What it was is seen half of the way. */
   replace(row, words, duration) {
     const old = [...row.children].map((item) =>
-      [stem(item), item.getBoundingClientRect(), item.lastElementChild.cloneNode(true)]);
+      [stem(item), item.getBoundingClientRect(), item.lastElementChild]);
     row.replaceChildren(...words.map((word) => inItem(word)));
     return [...row.children].map((item, place) => {
       const [name, next] = [item, item.nextSibling].map(stem);
@@ -62,7 +62,7 @@ export class Alignment {
     const frame = this.page.ribbons.getBoundingClientRect();
     const [from, to] = rows.map((row) => [...row.children].map((item) => {
       const box = item.getBoundingClientRect();
-      return { x: box.left + box.width / 2 - frame.left, y: box.top - row.getBoundingClientRect().top };
+      return { x: box.left + box.width / 2 - frame.left, y: Math.round(box.top - row.getBoundingClientRect().top) };
     }));
     const shares = this.shares = to.map((_, t) => from.map((_x, s) => this.share(t, s, progress)));
     const sums = [from.map((_, s) => added(shares.map((row) => row[s]))), shares.map(added)];
@@ -83,12 +83,13 @@ export class Alignment {
 }
 
 /** Let a word come from where it was, with what it was over it. */
-function travel(item, [, from, was], duration) {
+function travel(item, [, from, old], duration) {
   const to = item.getBoundingClientRect();
   const far = from.left + from.width / 2 - to.left - to.width / 2;
   item.animate({ translate: [`${far}px ${from.top - to.top}px`, "0px 0px"] }, { duration, easing: "ease-in-out" });
   const there = { duration: duration / 2, iterations: 2, direction: "alternate", easing: "ease-out" };
   item.animate({ top: ["0px", `${-RISE * far}px`] }, there);
+  const was = old.cloneNode(true); // two may come from it
   item.toggleAttribute("data-changed", was.textContent !== item.textContent);
   was.classList.add("was");
   was.inert = true;
