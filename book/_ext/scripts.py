@@ -20,10 +20,10 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from string import Template
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from jinja2 import Template
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -169,7 +169,7 @@ SCRIPTS = {
     "predict.js": Script("shapes predict"),
     "engine.js": EngineScript(),
     "landing.js": Script(
-        "elements alignment sentences client landing",
+        "elements alignment sentences address client landing",
         lambda: file_data(less="tests bugs left_out"),
     ),
     "play.js": Script(
@@ -290,7 +290,7 @@ def one_page(site: str) -> str:
     panels = "\n<h1>Train it</h1>\n".join(texts)
     scripts = [SCRIPTS["engine.js"].text(), constants(file_data())]
     scripts += [in_function(SCRIPTS[f"{name}.js"].code()) for name in both]
-    return Template(ONE_PAGE.read_text("utf8")).substitute(
+    return Template(ONE_PAGE.read_text("utf8")).render(
         font=base64.b64encode(font).decode(),
         style="\n".join(style.read_text("utf8") for style in styles),
         site=site,
