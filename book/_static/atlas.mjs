@@ -26,12 +26,11 @@ function sort(by) {
 function tick({ target }) {
   ticked = [...ticked.filter((box) => box !== target), target].filter((box) => box.checked).slice(-2);
   for (const box of wall.querySelectorAll("input")) box.checked = ticked.includes(box);
-  const names = ticked.map(({ value }) => value);
-  const titles = names.map((name) => cards.get(name).title);
+  const titles = ticked.map(({ value }) => cards.get(value).title);
   const link = element("a", "", `Compare ${titles.join(" with ")} ↓`);
-  link.href = addressOf(names);
-  page.ticked.replaceChildren(names[1] ? link : `Compare ${titles} with … tick one more.`);
-  page.ticked.hidden = !names[0];
+  link.href = addressOf(ticked.map(({ value }) => value));
+  page.ticked.replaceChildren(titles[1] ? link : `Compare ${titles} with … tick one more.`);
+  page.ticked.hidden = !titles[0];
 }
 
 /** Write the address of a choice of two, which keeps the order of the wall. */
@@ -70,8 +69,6 @@ function show(unknown = []) {
     return;
   }
   const rows = besides(...both.map((card) => [...card.rows].map(([n, { text }]) => [n, text])));
-  const body = element("tbody");
-  body.append(...rows.map((row) => lineOf(row, both)));
   const head = element("tr");
   head.append(element("td"), ...both.map(({ title, drawn }, i) => {
     const cell = Object.assign(element("th"), { scope: "col" });
@@ -79,9 +76,9 @@ function show(unknown = []) {
     cell.append(link, drawn.cloneNode(true));
     return cell;
   }));
-  const [table, top] = [element("table", "besides"), element("thead")];
-  top.append(head);
-  table.append(top, body);
+  const table = element("table", "besides");
+  table.createTHead().append(head);
+  table.createTBody().append(...rows.map((row) => lineOf(row, both)));
   page.both.append(table);
   const [many, shared] = ["differs", "both"].map((key) => rows.filter((row) => row[key]).length);
   page.said.textContent = `${lost}${many} rows differ (≠), of ${shared} that both have.`;
