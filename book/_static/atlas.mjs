@@ -29,7 +29,7 @@ function tick({ target }) {
   const titles = ticked.map(({ value }) => cards.get(value).title);
   const link = element("a", "", `Compare ${titles.join(" with ")} ↓`);
   link.href = addressOf(ticked.map(({ value }) => value));
-  page.ticked.replaceChildren(titles[1] ? link : `Compare ${titles} with … tick one more.`);
+  page.ticked.replaceChildren(titles[1] ? link : `Tick one more to compare with ${titles}.`);
   page.ticked.hidden = !titles[0];
 }
 

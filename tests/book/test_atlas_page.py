@@ -155,7 +155,7 @@ WORDS = {
     "gemma_3_1b": ["<b>1.00<small> B<", ", 1 of keys", "last 512 <br>22 la"],
     "deepseek_v3": ["128 heads, 1 key vector", "8 of 256 experts"],
     "modernbert_base": ["nearest 128 <br>14 layers", "all <br>8 layers"],
-    "nemotron_h_8b": ["all so far <br>4 layers", "a state <br>24 layers"],
+    "nemotron_h_8b": ["16.4 kB a word + state", "a state <br>24 layers"],
 }
 
 

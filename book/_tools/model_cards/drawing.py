@@ -73,8 +73,9 @@ def cache_text(data: Data) -> str:
     """Say the same, and whether there is a state besides."""
     if not (amount := cache_of(data)):
         return "no cache"
-    state = " + state" * ("recurrent layers" in data["parts"])
-    return f"{amount / 1e3:#.3g}".rstrip(".") + f" kB a word{state}"
+    more = " + state" * ("recurrent layers" in data["parts"])
+    more += " written" * ("and" in data["parts"].get("stacks", ""))
+    return f"{amount / 1e3:#.3g}".rstrip(".") + f" kB a word{more}"
 
 
 def expert_text(data: Data) -> str:
