@@ -99,9 +99,8 @@ function showBug() {
   wall.show(planted, hunt.cleared);
   page.bug.hidden = page.checks.hidden = !planted;
   for (const [name, text] of Object.entries({
-    says, right, wrong, number: count ?? "error", chosen: plainly(planted) || "choose one",
-    asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
-    counted: count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`,
+    says, right, wrong, number: count ?? "error", asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
+    chosen: plainly(planted) || "choose one", counted: count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`,
     key: `${bugs.length} mistakes, each one changed line. The green part: how many of the ${tests.length} test sentences it still translates right (○\u00a0all).`,
   })) page[name].textContent = text;
   page.bug.style.setProperty("--share", (count ?? 0) / tests.length);
@@ -170,12 +169,13 @@ function takeUp({ s = page.sentence.defaultValue, bug = "", step, head, hunt: co
   else {
     showBug();
     paint(first, first);
-    const below = page.steps.closest("section"); // needs the engine, if somebody goes there
     new IntersectionObserver(([{ isIntersecting }], watch) => {
       if (!isIntersecting) return;
       watch.disconnect();
+      begun = false; // whoever scrolls there has not acted
       show();
-    }).observe(below);
+      begun = true;
+    }).observe(page.steps.closest("section")); // needs the engine
   }
   begun = true;
 }
