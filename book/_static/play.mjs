@@ -98,13 +98,12 @@ function paint({ error, ...found }, right) {
 /** Show the planted line, how much it breaks, and which checks notice it. */
 function showBug() {
   const { says, right, wrong, still_right: count, error, checks = [] } = bugOf(planted);
-  const counted = count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`;
   wall.show(planted, hunt.cleared);
-  page.idle.hidden = planted || hunt.bug;
   page.bug.hidden = page.checks.hidden = !planted;
   for (const [name, text] of Object.entries({
-    says, right, wrong, counted, number: count ?? "error", key: `still right, of ${tests.length}`,
-    asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
+    says, right, wrong, number: count ?? "error", asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
+    chosen: plainly(planted) || "choose one", counted: count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`,
+    key: `${bugs.length} mistakes, each one changed line. The green part: how many of the ${tests.length} test sentences it still translates right (○\u00a0all).`,
   })) page[name].textContent = text;
   page.bug.style.setProperty("--share", (count ?? 0) / tests.length);
   page.noticed.replaceChildren(...checks.length ? checks.map((name) => element("mark", plainly(name))) : ["none"]);
@@ -146,7 +145,6 @@ async function breaks() {
 
 /** Plant a bug, or take it out; in a hunt, guess. */
 function press(name) {
-  if (matchMedia("(max-width: 1199px)").matches) panel.scrollIntoView();
   if (hunt.bug) return hunt.judge(name);
   hunt.leave();
   plant(name === planted ? "" : name);
@@ -173,12 +171,13 @@ function takeUp({ s = page.sentence.defaultValue, bug = "", step, head, hunt: co
   else {
     showBug();
     paint(first, first);
-    const below = page.steps.closest("section"); // needs the engine, if somebody goes there
     new IntersectionObserver(([{ isIntersecting }], watch) => {
       if (!isIntersecting) return;
       watch.disconnect();
+      begun = false; // whoever scrolls there has not acted
       show();
-    }).observe(below);
+      begun = true;
+    }).observe(page.steps.closest("section")); // needs the engine
   }
   begun = true;
 }
@@ -192,6 +191,9 @@ page.sentence.addEventListener("input", () => {
   typing = setTimeout(show, 200); // milliseconds without another key
 });
 panel.addEventListener("submit", (event) => event.preventDefault());
+page.sheet.addEventListener("beforetoggle", () => panel.scrollIntoView());
+page.sheet.addEventListener("click", ({ target }) => target.closest("button") && page.sheet.hidePopover());
+page.chooser.addEventListener("click", ({ target: { dataset: { by } } }) => by && press(wall.beside(planted, Number(by))));
 page.another.addEventListener("click", () => another(tests));
 page.swap.addEventListener("click", () => write(joined(turnRound(grammar, split(page.sentence.value)).turned)));
 panel.classList.remove("waiting");

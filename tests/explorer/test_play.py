@@ -3,6 +3,7 @@ planted, or to be found."""
 
 import pytest
 from playwright.sync_api import expect
+from scripts import STATIC
 
 from tests.helpers.browser import HTML, PHONE, new_reader
 from tests.helpers.looking import FEW_LOOKS, faults
@@ -19,13 +20,11 @@ from tests.helpers.playing import (
     says,
     write,
 )
-from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 
 pytestmark = pytest.mark.full
 
 SUCH = "भोको कुकुरले हरिलाई देख्यो ।"
-STATIC = ROOT / "book" / "_static"
 
 
 def test_a_sentence_is_translated_and_a_word_exchanged(page):
@@ -77,12 +76,16 @@ def test_a_planted_bug_shows_its_line_its_words_and_who_notices(page):
     says(page, bug="", checks="", result=SUCH)
 
 
-def test_the_wall_has_every_bug_and_how_many_sentences_it_leaves_right(page):
+def test_the_wall_says_of_every_bug_what_it_does_and_leaves_right(page):
     expect(part(page, "wall").get_by_role("button")).to_have_count(len(BUGS))
+    read = "button => getComputedStyle(button, '::after').content"
     for name, bug in BUGS.items():
         ring = "○ " if bug.get("changed") == 0 else ""
         count = f"{ring}{bug.get('still_right', 'error')}"
         expect(on_wall(page, name).locator("b")).to_have_text(count)
+        on_wall(page, name).hover()
+        assert bug["says"] in on_wall(page, name).evaluate(read)
+    expect(part(page, "key")).to_be_hidden()
 
 
 def test_a_bug_that_this_sentence_does_not_show_is_shown_by_another(page):
@@ -102,33 +105,33 @@ def test_a_bug_that_this_sentence_does_not_show_is_shown_by_another(page):
     says(page, attends="Error(s) in loading", number="error")
 
 
-PLACES = """parts => parts.filter(part => part.checkVisibility())
-    .map(part => part.getBoundingClientRect().top)"""
-
-
 def test_cause_and_effect_stand_on_one_screen_and_nothing_jumps(visit):
-    page, before = visit(PLAY).page, None
+    page, places = visit(PLAY).page, []
     page.set_viewport_size({"width": 1280, "height": 800})
     for bug in "no_positions", "no_positions", "norm_over_time":
         press(page, bug)
-        seen = "#play :is(form, ol, svg, .cause)"
-        places = page.eval_on_selector_all(seen, PLACES)
-        before = before or places
-        assert places == before
-    for name in "sentence", "written", "wrong", "checks", "try", "hunt":
+        seen = page.locator("#play :is(form, ol, svg, .cause)").all()
+        places.append([part.bounding_box()["y"] for part in seen])
+    assert places[0] == places[1] == places[2]
+    for name in "sentence", "written", "wrong", "checks", "try", "sheet":
         expect(part(page, name)).to_be_in_viewport(ratio=1)
 
 
-def test_on_a_phone_the_list_stays_at_the_foot_of_what_it_changes(visit):
+def test_on_a_phone_a_bug_is_chosen_below_what_it_changes(visit):
     page = visit(PLAY, "light", PHONE).page
     page.set_viewport_size({"width": PHONE, "height": 740})
+    foot = part(page, "chooser")
+    foot.get_by_role("button", name="Bug: choose one").click()
     on_wall(page, "no_positions").click()
-    says(page, correct=SUCH)
-    top = page.locator(".wall").bounding_box()["y"]
-    for name in "sentence", "written", "wrong", "number":
+    says(page, sheet="", correct=SUCH, chosen="no positions")
+    foot.get_by_role("button", name="Next bug").click()
+    says(page, correct=SUCH, chosen="position of the row")
+    for name in "sentence", "written", "attends", "wrong", "number":
         box = part(page, name).bounding_box()
-        assert 0 <= box["y"] < box["y"] + box["height"] <= top, name
-    assert on_wall(page, "no_positions").bounding_box()["y"] > top
+        end = foot.bounding_box()["y"]
+        assert 0 <= box["y"] < box["y"] + box["height"] <= end, name
+    foot.get_by_role("button", name="Take the bug out").click()
+    says(page, bug="", chosen="choose one")
 
 
 def test_the_first_sentence_needs_no_engine_and_its_lack_is_said(browser):
