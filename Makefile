@@ -190,7 +190,6 @@ font: .venv/all.done
 	  --output-file=book/_static/NotoSansDevanagari.woff2
 
 picture: .venv/all.done
-	@$(BIN)/python book/_tools/architecture.py
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py picture
 
 weights: .venv/all.done

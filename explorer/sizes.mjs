@@ -123,7 +123,7 @@ function layerRule(lines, layers) {
  * sizes that can be chosen, `follows` says how others are made of them, and
  * `steps` are those of a run, each with its shapes. */
 export class Costs {
-  constructor({ dims, layers, least, most, steps, parameters, activations, active, cache }) {
+  constructor({ dims, layers, least, steps, parameters, activations, active, cache }) {
     const work = steps.map(({ path, flops = "0", times }) => [path, flops, times]);
     const { odd, rule } = layerRule([...parameters, ...work], layers);
     const lines = (some = [], ...first) => some.map((line) =>
@@ -139,7 +139,7 @@ export class Costs {
     this.follows = all.filter(([, size]) => !Number.isInteger(size))
       .map(([name, text]) => ({ name, text, size: formula(text) }));
     this.least = { n_layers: Math.max(odd, 1), ...least };
-    this.most = { ...mostPositions(parameters, this.own), ...most };
+    this.most = mostPositions(parameters, this.own);
     this.width = activations ? 4 : 2; // bytes of a number
     this.lines = {
       parameters: lines(parameters),

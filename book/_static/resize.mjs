@@ -278,11 +278,10 @@ function tableOfParameters() {
   for (const line of costs.lines.parameters) {
     const row = element("tr");
     const name = Object.assign(element("th"), { scope: "row" });
-    const frozen = line.path.endsWith(".bert");
     const shape = line.texts.map((text, i) => ({ text, size: line.factors[i] }));
     const [made, all] = [element("td"), element("td")];
     name.append(element("code", "", line.path));
-    made.append(frozen ? "never trained" : shapeOf(shape, fold));
+    made.append(shapeOf(shape, fold));
     row.append(name, made, all);
     body.append(row);
     const inside = line.path.includes("*");

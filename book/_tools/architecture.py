@@ -1,37 +1,10 @@
-"""Draw the rooms of our packages, with an arrow from each to those that it
-imports: `make picture`. Small packages are one room.
-
-A room stands one floor above the highest that it imports. An arrow is left
-out where others lead the same way, by way of a room between.
-"""
+"""Tell which rooms of our packages import which. A small package is one room."""
 
 import ast
 from pathlib import Path
 
-from jinja2 import Template
-from packages import PACKAGES, ROOT, WITH_ROOMS
+from packages import PACKAGES, WITH_ROOMS
 
-PICTURE = ROOT / "book" / "_static" / "architecture.svg"
-HALF, FLOOR = 75, 96  # of columns and floors: pixels
-# Where each room stands on its floor, in half columns, so that few arrows
-# cross: a new room is put where it is free.
-ROOM_COLUMNS = {
-    "tformer_lite.decoding": 0,
-    "tformer_lite.parts": 0,
-    "tformer_lite.text": 0,
-    "tformer_lite.example": 2,
-    "tformer_lite.training": 2,
-    "tformer_lite.model": 2,
-    "pictures": 2,
-    "tformer_lite.drawing": 4,
-    "shapewatch.tracing": 4,
-    "classroom": 4,
-    "shapewatch.commands": 5,
-    "shapewatch.properties": 6,
-    "gallery": 6,
-    "explorer": 8,
-}
-FORM = ROOT / "book" / "_templates" / "architecture.svg"
 Arrows = dict[str, set[str]]
 
 
@@ -76,15 +49,6 @@ def imported_names(source: str) -> list[str]:
     return names
 
 
-def floors(arrows: Arrows) -> dict[str, int]:
-    """Tell each room's floor; RecursionError where imports go in a circle."""
-
-    def floor(room: str) -> int:
-        return max((floor(below) + 1 for below in arrows[room]), default=0)
-
-    return {room: floor(room) for room in arrows}
-
-
 def direct(arrows: Arrows) -> list[tuple[str, str]]:
     """List the arrows that no way through a third room stands for."""
 
@@ -97,39 +61,3 @@ def direct(arrows: Arrows) -> list[tuple[str, str]]:
         for to in sorted(arrows[room])
         if not any(to in below(other) for other in arrows[room])
     ]
-
-
-def sentence(arrows: Arrows) -> str:
-    """Say what the picture shows."""
-    parts = [
-        f"{room} imports {', '.join(sorted(below)) or 'no other room'}"
-        for room, below in arrows.items()
-    ]
-    return "; ".join(parts) + "."
-
-
-def svg_text(arrows: Arrows) -> str:
-    """Draw the rooms and their arrows as SVG, for light and dark pages."""
-    height = floors(arrows)
-    top = max(height.values())
-    centre = {
-        room: (HALF * (ROOM_COLUMNS[room] + 1), FLOOR * (top - floor) + 30)
-        for room, floor in height.items()
-    }
-    form = Template(FORM.read_text("utf8"), keep_trailing_newline=True)
-    return form.render(
-        width=HALF * (max(ROOM_COLUMNS.values()) + 2),
-        height=FLOOR * top + 60,
-        says=sentence(arrows),
-        centre=centre,
-        arrows=direct(arrows),
-    )
-
-
-def main() -> None:
-    """Write the picture anew."""
-    PICTURE.write_text(svg_text(imports()), "utf8", newline="\n")
-
-
-if __name__ == "__main__":
-    main()

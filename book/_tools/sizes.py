@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
-from math import prod
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -25,27 +24,18 @@ from torch.autograd.graph import saved_tensors_hooks
 from shapewatch.tracing import Axis, Trace, flops, trace
 from shapewatch.tracing.axes.names import ShapeNamer, Shapes
 from shapewatch.tracing.axes.sizes import Dims, Sizes, run_sizes
-from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visits
-from shapewatch.tracing.source.expressions import (
-    expression,
-    line_text,
-    variable,
-)
 from tformer_lite import DecoderOnly, EncoderDecoder, cached
 from tformer_lite.example.running import running_dims
 from tformer_lite.model import config as presets
 from tformer_lite.model.config import Config
-from tformer_lite.parts.bert import BertEmbedding
 from tformer_lite.training.options import AS_IN_SOURCE
 
 # In the order in which a reader meets them.
 LETTERS = [*"BTSHDFV", "src_vocab_size", "max_len"]
 SIZES_FILE = BOOK / "_static" / "sizes.json"
 PRESET_NAMES = "tiny_translator", "char_lm", "paper_base", "building_blocks"
-PRESETS = {
-    name: getattr(presets, name) for name in (*PRESET_NAMES, "bert_window")
-}
+PRESETS = {name: getattr(presets, name) for name in PRESET_NAMES}
 BLOCK = re.compile(r"(encoder|decoder)\.blocks\.(\d+)(?=\.|$)")
 BLOCKS = 3  # of the models that are measured
 CHANNELS: Dims = {"C": "H*D"}
@@ -119,23 +109,6 @@ class Needs(NamedTuple):
     cache: PathShapes
 
 
-@cache
-def bert() -> Any:
-    """A BERT of the size that `bert_window` loads, with other numbers."""
-    from transformers import BertConfig, BertModel
-
-    return BertModel(BertConfig())
-
-
-def with_bert(config: Config) -> Config:
-    """Let a preset that reads BERT's states read them without a network."""
-    if config.src_embedding != "bert":
-        return config
-    embedding = partial(BertEmbedding, bert=bert())
-    words = bert().config.vocab_size
-    return replace(config, src_embedding=embedding, src_vocab_size=words)
-
-
 def build_preset(
     config: Config,
     B: int,
@@ -154,7 +127,7 @@ def build_preset(
     config = replace(config, d_model=H * D, n_heads=H, d_ff=F, vocab_size=V)
     words = src_vocab_size or config.src_vocab_size
     sizes = {"max_len": max_len or max(S, T), "n_layers": n_layers}
-    config = with_bert(replace(config, src_vocab_size=words, **sizes))
+    config = replace(config, src_vocab_size=words, **sizes)
     kind = EncoderDecoder if S else DecoderOnly
     ids = tuple(torch.zeros(B, n).long() for n in (S, T) if n)
     return kind(config).eval(), ids
@@ -201,32 +174,14 @@ def kept_by_cache(model: nn.Module, *ids: Tensor) -> PathShapes:
     return [(n, tuple(x.shape)) for n, x in tensors if isinstance(x, Tensor)]
 
 
-def frozen_part(model: nn.Module) -> str:
-    """Find the module that never learns, or ""."""
-    for path, part in model.named_modules():
-        weights = [*part.parameters()]
-        if weights and not any(weight.requires_grad for weight in weights):
-            return path
-    return ""
-
-
-def steps_of(record: Trace, frozen: str) -> list[dict[str, Any]]:
+def steps_of(record: Trace) -> list[dict[str, Any]]:
     """List the steps of a run with their shapes and FLOPs, without the
-    checks of the input; what never learns is one step."""
-    steps: list[dict[str, Any]] = []
-    inside: list[tuple[str, ...]] = []
-    for step, row in zip(record.steps, record.calls().rows):
-        path, done = step.visit.path, work(step, row)
-        if Path(step.code.co_filename).stem == "checks":
-            continue
-        if frozen and is_within(path, frozen):
-            inside, line = inside + done, calling_line(step, frozen)
-            continue
-        if inside:  # it gives what the next step reads
-            steps.append(described_step(frozen, line, row.inputs[:1], inside))
-            inside = []
-        steps.append(described_step(path, row.call, row.outputs, done))
-    return steps
+    checks of the input."""
+    return [
+        described_step(step.visit.path, row.call, row.outputs, work(step, row))
+        for step, row in zip(record.steps, record.calls().rows)
+        if Path(step.code.co_filename).stem != "checks"
+    ]
 
 
 def described_step(
@@ -237,20 +192,6 @@ def described_step(
     data = {"path": path, "call": call, "shapes": texts}
     sums = Formula([Line(path, axes, 1) for axes in done]).text
     return data | ({"flops": sums} if done else {})
-
-
-def is_within(path: str, part: str) -> bool:
-    """Whether a module is a part, or in it."""
-    return f"{path}.".startswith(f"{part}.")
-
-
-def calling_line(step: Step, path: str) -> str:
-    """Write the line that calls the module around a step."""
-    visit = step.visit
-    while visit.path != path and visit.parent:
-        visit = visit.parent
-    spot = visit.place[0]
-    return line_text(variable(*spot), expression(*spot))
 
 
 def steps_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -288,16 +229,10 @@ def own_sizes(name: str, config: Config) -> Sizes:
     return chosen | {"n_layers": config.n_layers}
 
 
-def limits(config: Config) -> dict[str, Sizes]:
-    """Say how small and how large a size may be: a vocabulary has an id for
-    padding, and BERT has as many positions as it has."""
-    least = {"V": config.pad + 1}
-    if config.src_vocab_size:
-        least["src_vocab_size"] = config.pad + 1
-    if config.src_embedding != "bert":
-        return {"least": least}
-    most = bert().config.max_position_embeddings
-    return {"least": least, "most": {"S": most}}
+def least_sizes(config: Config) -> Sizes:
+    """Say how small a size may be: a vocabulary has an id for padding."""
+    names = ["V"] + ["src_vocab_size"] * bool(config.src_vocab_size)
+    return dict.fromkeys(names, config.pad + 1)
 
 
 def preset_data(name: str) -> dict[str, Any]:
@@ -306,28 +241,14 @@ def preset_data(name: str) -> dict[str, Any]:
     chosen = own_sizes(name, config)
     runs = probes([size for size in chosen if size != "n_layers"])
     models = [build_preset(config, **run, n_layers=BLOCKS) for run in runs]
-    frozen = frozen_part(models[0][0])
-    counts = [
-        without(frozen, count_needs(model, *ids)) for model, ids in models
-    ]
+    counts = [count_needs(model, *ids) for model, ids in models]
     dims = {**runs[0], **CHANNELS}
     dims.pop("max_len", None)  # no shape of a step has it
     record = trace(build=partial(build_preset, config), dims=dims)
-    data = {"dims": {**chosen, **CHANNELS}, "layers": BLOCKS, **limits(config)}
-    data["steps"] = steps_once(steps_of(record, frozen))
+    data = {"dims": {**chosen, **CHANNELS}, "layers": BLOCKS}
+    data |= {"least": least_sizes(config)}
+    data["steps"] = steps_once(steps_of(record))
     return data | formulas(Finder(runs), counts)
-
-
-def without(frozen: str, needs: Needs) -> Needs:
-    """Make one line of the parameters that never learn."""
-    learned, held = PathShapes(), 0
-    for name, shape in needs.parameters:
-        if frozen and is_within(name, frozen):
-            held += prod(shape)
-        else:
-            learned.append((name, shape))
-    line = [(frozen, (held,))] if held else []
-    return needs._replace(parameters=[*line, *learned])
 
 
 def formulas(finder: Finder, counts: list[Needs]) -> dict[str, Any]:

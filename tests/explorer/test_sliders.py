@@ -98,10 +98,10 @@ def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):
 
 
 def test_a_size_that_cannot_be_is_refused(visit):
-    page = visit(f"{PAGE}#preset=bert_window&S=513&B=0&H=%zz&T=").page
+    page = visit(f"{PAGE}#preset=bert_base&S=513&B=0&H=%zz&T=").page
     limits = "S cannot be {}: give a whole number from 1 to 512."
     expect(part(page, "error")).to_have_text(limits.format(513))
-    for name, own in {"S": "8", "B": "2", "H": "8", "T": "8"}.items():
+    for name, own in {"S": "8", "B": "2", "H": "12"}.items():
         expect(field(page, name)).to_have_value(own)
     for typed, said in {"513": "513", "": "left out"}.items():
         field(page, "S").fill(typed)
