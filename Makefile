@@ -9,7 +9,7 @@ HERE := PYTHONPATH=.:chapters:book/_tools
 
 .PHONY: help book links weblinks test full check colab cpus nightly \
   sphinx extras zoo lint format notebooks transformer corpus results bench \
-  font picture weights sizes atlas preview prints reached repository \
+  font picture weights sizes atlas preview prints cards repository \
   version dist release browser answers alarm clean
 
 help:
@@ -175,9 +175,11 @@ answers: .venv/all.done
 	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
 	  --dist load -q -k "seed or fault"
 
-# Long: all notebooks under coverage, and the commands of pages.
-reached: .venv/all.done
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/reached.py
+# What is shown of a page where its address is sent: for a book that has one.
+cards: .venv/book.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  $$(grep -hE "^(playwright|pillow)==" requirements.txt book/constraints.txt)
+	@$(BIN)/python book/_tools/share_cards.py _build/html
 
 # Nepali's signs alone, as book.css says, and all that shapes them.
 font: .venv/all.done

@@ -55,21 +55,18 @@ document.addEventListener("DOMContentLoaded", () => {
 // The search finds sections while one types (search.mjs). A page opened from
 // the disk may not load that, so there Sphinx's own lists the titles of pages.
 if (location.protocol !== "file:") {
-  const start = async input => (await import("./search.mjs")).searchIn(input);
+  const start = async input => (await import("./search.mjs")).searchFrom(input);
   addEventListener("focusin", ({ target }) => {
     if (target.matches(".bd-search input")) start(target);
   });
   document.addEventListener("DOMContentLoaded", () => {
     if (typeof Search === "undefined") return;
-    const field = document.querySelector(".bd-search-container input");
-    Search.performSearch = () => start(field);
+    Search.performSearch = () =>
+      start(document.querySelector(".bd-search-container input"));
   });
-} else {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-  // Words are marked in a page that is opened from there, and in no later one.
-  addEventListener(
-    "pagehide", () => localStorage.removeItem("sphinx_highlight_terms"));
 }
+// Words are marked in a page that is opened from there, and in no later one.
+addEventListener("pagehide", () => localStorage.removeItem("sphinx_highlight_terms"));
 
 // What is folded opens when an address leads to it.
 {

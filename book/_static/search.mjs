@@ -1,22 +1,19 @@
 // The search while one types: sections by Pagefind's index, and questions that
 // lead to the sections that answer them (search_index.py).
 const ROOT = new URL("../", import.meta.url);
-const OPTIONS = {
-  ranking: { metaWeights: { title: 1 }, termSimilarity: 2 }, excerptLength: 40 };
-const WORTH_AT_MOST = 8; // of one word, however often it stands there
-const ENTRIES = 1000; // of the index, about
+const RANKING = { metaWeights: { title: 1 }, termSimilarity: 2 };
+const ENTRIES = 1000, WORTH_AT_MOST = 8; // in the index, about; of one word
 const ENOUGH = 0.6; // of what is asked, by weight, or else nothing is found
 const ON_PAGE = 20, IN_DIALOG = 6, PAUSE = 150; // entries; ms without a key
 // With which questions begin, and what holds them together.
-const IDLE = `a am an and are as at be but by can can't do does for from get have
-  how i if in into is it it's me must my need not of on one or should so such than
-  that the their then there these they this to use was what when where which while
-  why will with would you your`.split(/\s+/);
-const LETTERS = "[\\p{L}\\p{M}\\p{N}_]"; // and, within a word, signs
-const WORD = new RegExp(`${LETTERS}(?:(?:${LETTERS}|[.'=−-])*${LETTERS})?`, "gu");
+const IDLE = `a am an and are as at be but by can can't do does for from get has have how
+  i if in into is it it's me must my need not of on one or should so such than that
+  the their then there these they this to vs was what when where which why with you your`.split(/\s+/);
+const WORD = /[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.'=−-]*[\p{L}\p{M}\p{N}_])?/gu;
+const PLACE = /^\/?(.*)\/([^/]+?)(\.\d+)?\.html$/; // of a question numbered
 
-const library = import(new URL("pagefind/pagefind.js", ROOT)).then(
-  async index => { await index.options(OPTIONS); return index; });
+const library = import(new URL("pagefind/pagefind.js", ROOT)).then(async index =>
+  (await index.options({ ranking: RANKING, excerptLength: 40 }), index));
 const lexicon = fetch(new URL("pagefind/words.json", ROOT)).then(x => x.json());
 
 // The minus in name=-1 is no hyphen.
@@ -27,55 +24,46 @@ function wordsOf(text) {
   return telling.length ? telling : words;
 }
 
+const lettersOf = text => text.replace(/[^\p{L}\p{M}\p{N}]/gu, "");
 // One letter too many, too few, another, or two that changed places: without
-// one letter each, the two are the same.
+// one letter each, the two words are the same.
 const gaps = word => [word, ...[...word].map(
   (_, i) => word.slice(0, i) + word.slice(i + 1))];
-const isNearly = word => {
-  const mine = word.length > 3 ? gaps(word) : [];
-  return one => one[0] === word[0] && gaps(one).some(gap => mine.includes(gap));
-};
-
-const lettersOf = text => text.replace(/[^\p{L}\p{M}\p{N}]/gu, "");
 
 // The form in which the book has a word: as typed, a name without its value,
 // the beginning of a word, or a word that is nearly so, the most frequent.
 async function formOf(word, has) {
   const name = word.replace(/=.*/, ""), words = await lexicon;
   for (const form of [word, name]) if (await has(form)) return form;
-  const letters = lettersOf(name);
-  const longer = words.some(one => one.startsWith(letters));
-  return longer ? letters : words.find(isNearly(letters));
+  const letters = lettersOf(name), mine = letters.length > 6 ? gaps(letters) : [];
+  if (words.some(one => one.startsWith(letters))) return letters;
+  return words.find(one => one[0] === word[0] && gaps(one).some(x => mine.includes(x)));
 }
 
-// The words of a question that the book has, with what they find and weigh: a
-// rare one tells more. Two side by side may be one word, as in multi-query.
+// The words of a question, with what they find and weigh: a rare one tells more.
+// Two side by side may be one word, as in multi-query.
 async function weighed(words, index) {
   const has = async form => (await index.search(`"${form}"`)).results.length;
   const all = [];
   for (const [i, word] of words.entries()) {
-    const form = await formOf(word, has);
+    const form = await formOf(word, has), pair = `${words[i - 1]}${word}`;
     const { results } = form ? await index.search(form) : { results: [] };
     const weight = Math.log(1 + ENTRIES / (results.length || 1));
     all.push({ word, form, results, weight });
-    const pair = `${words[i - 1]}${word}`;
     if (i && await has(pair)) all.push({ ...await index.search(pair), weight: 0 });
   }
   return all;
 }
 
-// The entries that have at least half of the words, by weight, of the one that
-// has most; first those whose words are worth most. A result that is let go
-// loses its data.
+// The entries that have half of what the best has, by weight; first those whose
+// words are worth most. (A result that is let go loses its data.)
 function ranked(all) {
   const entries = new Map();
-  for (const { results, weight } of all) {
-    for (const result of results) {
-      const old = entries.get(result.id) ?? { part: 0, worth: 0, weight: -1 };
-      const best = weight > old.weight ? { result, weight } : old;
-      const worth = old.worth + Math.min(result.score, WORTH_AT_MOST);
-      entries.set(result.id, { ...best, worth, part: old.part + weight });
-    }
+  for (const { results, weight } of all) for (const result of results) {
+    const old = entries.get(result.id) ?? { part: 0, worth: 0, weight: -1 };
+    const best = weight > old.weight ? { result, weight } : old;
+    const worth = old.worth + Math.min(result.score, WORTH_AT_MOST);
+    entries.set(result.id, { ...best, worth, part: old.part + weight });
   }
   const most = Math.max(...[...entries.values()].map(one => one.part));
   return [...entries.values()].filter(one => one.part >= most / 2)
@@ -89,8 +77,7 @@ export async function search(asked, most) {
   const enough = sum(all.filter(one => one.form)) >= ENOUGH * sum(all);
   const entries = enough ? ranked(all) : [], near = entries.slice(0, 2 * most);
   for (const one of await Promise.all(near.map(({ result }) => result.data()))) {
-    const [, page, name, asks] =
-      one.raw_url.match(/^\/?(.*)\/([^/]+?)(\.\d+)?\.html$/);
+    const [, page, name, asks] = one.raw_url.match(PLACE);
     const place = `${page}.html#${name}`;
     if (!found.has(place)) found.set(place, { ...one, place, asks });
   }
@@ -100,15 +87,12 @@ export async function search(asked, most) {
 
 // What is said, aloud too, of what was found.
 function summary({ found, total, all }) {
-  const words = all.filter(one => one.word), quoted = text => `“${text}”`;
-  const lacks = words.filter(one => !one.form).map(one => quoted(one.word));
-  const lack = lacks.length ? ` The book does not have ${lacks.join(" or ")}.` : "";
-  if (!found.length) return `Nothing found.${lack}`;
-  const others = words.filter(
-    ({ word, form }) => form && lettersOf(form) !== lettersOf(word));
-  const read = others.map(x => ` ${quoted(x.word)} was read as ${quoted(x.form)}.`);
+  const words = all.filter(one => one.word), said = words.map(({ word, form }) =>
+    !form ? ` The book does not have “${word}”.`
+    : lettersOf(form) !== lettersOf(word) ? ` “${word}” was read as “${form}”.` : "");
   const more = total > found.length ? `; the first ${found.length} are below` : "";
-  return `Found ${total} ${total > 1 ? "places" : "place"}${more}.${read.join("")}${lack}`;
+  return (total ? `Found ${total} ${total > 1 ? "places" : "place"}${more}.`
+    : "Nothing found.") + said.join("");
 }
 
 function entry({ place, asks, meta, excerpt }, forms) {
@@ -128,33 +112,28 @@ function entry({ place, asks, meta, excerpt }, forms) {
 
 // Fill a list below a field whenever somebody types; the arrows lead through it.
 // Enter opens what they have reached; in the field it leads to the search's page.
-export function searchIn(input) {
+export function searchFrom(input) {
   if (input.oninput) return input.oninput();
-  const dialog = input.closest("dialog"), results = document.createElement("div");
-  results.innerHTML = '<p role="status"></p><ol class="search"></ol>';
-  (dialog ?? document.getElementById("search-results")).append(results);
-  const [told, list] = results.children, seen = dialog ? IN_DIALOG : ON_PAGE;
+  const place = input.closest("dialog, .bd-search-container");
+  place.insertAdjacentHTML(
+    "beforeend", '<p role="status"></p><ol class="search"></ol>');
+  const [told, list] = [...place.children].slice(-2);
+  let timer;
   const show = async () => {
-    const asked = input.value.trim(), result = await search(asked, seen);
+    const asked = input.value.trim();
+    const result = await search(asked, place.open ? IN_DIALOG : ON_PAGE);
     if (asked !== input.value.trim()) return;
     const forms = result.all.map(one => one.form).filter(Boolean).join(" ");
     told.textContent = asked && summary(result);
     list.replaceChildren(...result.found.map(one => entry(one, forms)));
-    if (dialog || !asked) return;
-    history.replaceState(null, "", `?q=${encodeURIComponent(asked)}`);
   };
-  let timer = 0;
-  input.oninput = () => {
-    clearTimeout(timer);
-    timer = setTimeout(show, PAUSE);
-  };
-  (dialog ?? document).addEventListener("keydown", event => {
+  input.oninput = () => { clearTimeout(timer); timer = setTimeout(show, PAUSE); };
+  place.addEventListener("keydown", event => {
     const stops = [input, ...list.querySelectorAll("a")];
-    const here = stops.indexOf(document.activeElement);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || here < 0) return;
+    if (!step) return;
     event.preventDefault();
-    stops.at((here + step) % stops.length).focus();
+    stops.at((stops.indexOf(event.target) + step) % stops.length).focus();
   });
   show();
 }

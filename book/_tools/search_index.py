@@ -36,7 +36,7 @@ WEIGHTS = {
 }
 # As typed, name=value is one word, between thin spaces. Pagefind drops signs,
 # but not these: the minus is no hyphen.
-NAME_VALUE = re.compile(r"(?<![\w=.])([A-Za-z_]\w*=)(-?)(\w[\w.]*)")
+NAME_VALUE = re.compile(r"(?<![\w=.])[A-Za-z_]\w*=−?\w[\w.]*")
 SIGNS = "=−"
 # What parts of a formula become in a line of text.
 LINES = {"mfrac": "{}/{}", "msqrt": "√{}", "msup": "{}^{}", "msub": "{}_{}"}
@@ -82,16 +82,11 @@ def record(weight: float, page: str, title: str, *texts: str) -> str:
     inside = f'<p data-pagefind-meta="page[title]" title="{escape(page)}"></p>'
     shares = (TITLE_WEIGHT, 1, CODE_WEIGHT)
     for kind, text, share in zip(("h1", "p", "p"), (title, *texts), shares):
-        text = escape(NAME_VALUE.sub(apart, text))
+        text = re.sub(r"(?<=\w=)-(?=\w)", "−", escape(text))
+        text = NAME_VALUE.sub("\u200a\\g<0>\u200a", text)
         weighed = f'data-pagefind-weight="{weight * share:.2f}"'
         inside += f"<{kind} {weighed}>{text}</{kind}>"
     return f'<html lang="en"><body>{inside}</body></html>'
-
-
-def apart(found: re.Match) -> str:
-    """Set name=-1 apart, with a minus: \u200aname=−1\u200a."""
-    name, minus, value = found.groups()
-    return f"\u200a{name}{minus and '−'}{value}\u200a"
 
 
 def plain(part: Tag) -> str:
@@ -106,8 +101,10 @@ def line_of(formula: Tag | str) -> str:
     parts = list(filter(None, map(line_of, formula.children)))
     if formula.name not in LINES:
         return "".join(parts)
-    parts = ["".join(parts)] if formula.name == "msqrt" else parts
-    parts = [f"({x})" if re.search(r"\w\W|\W\w", x) else x for x in parts]
+    parts = [
+        f"({x})" if re.search(r"\w\W|[^\W√]\w\W|[^√\w]\w", x) else x
+        for x in parts
+    ]
     return LINES[formula.name].format(*parts)
 
 

@@ -81,19 +81,21 @@ def test_without_scripts_a_chapter_can_be_read(browser):
     context.close()
 
 
-EXTRACTS = "#search-results p.context"
+EXTRACTS = "ol.search p.context"
 
 
 def test_extracts_can_be_read_and_words_are_marked_in_the_section(browser):
-    """Of two words on the site: one stands in set-up cells."""
+    """Of two words on the site: one stands in set-up cells. They are typed in
+    a chapter, and the keyboard leads to what is found."""
     reader = new_reader(browser, "dark")
     reader.route("**/*", served)
     view = View(reader.new_page())
     page = view.page
     listen(view)
-    page.goto(f"{SITE}/search.html?q=importable+clinic")
-    done = page.get_by_text("Search finished, found")
-    expect(done).to_be_visible(timeout=30_000)
+    page.goto(f"{SITE}/{CHAPTERS[3]}")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("importable clinic")
+    page.get_by_text("Found").wait_for(timeout=30_000)
     texts = page.locator(EXTRACTS).all_inner_texts()
     for furniture in ("Show the setup", "# @title", "Contents", "#\n"):
         assert [text for text in texts if furniture in text] == []
@@ -104,7 +106,8 @@ def test_extracts_can_be_read_and_words_are_marked_in_the_section(browser):
         view.ready()  # nothing fades any more
         assert obstacles(page, scheme) == []
     assert view.problems == []
-    page.locator("#search-results a[href*='chapters/']").first.click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
     expect(page.locator("article .highlighted").first).to_be_visible()
     assert "highlight" not in page.url
     page.reload()

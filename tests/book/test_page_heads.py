@@ -2,16 +2,26 @@
 it leads before anybody has said where the book is published, and after."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import heads
 import nbformat
 import pytest
+import share_cards
+from PIL import Image
 from playwright.sync_api import expect
 from repository import NOBODY
 
-from tests.helpers.browser import CHAPTERS, HTML, PAGES, SITE, served
+from tests.helpers.browser import (
+    CHAPTERS,
+    HTML,
+    PAGES,
+    SITE,
+    need_browser,
+    served,
+)
 from tests.helpers.project import ROOT, run
 
 pytestmark = pytest.mark.full
@@ -143,3 +153,19 @@ def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
     assert TERM.format("..") in chapter
     lost = (html / "404.html").read_text("utf8")
     assert '<base href="/book/">' in lost  # at whatever address it is shown
+
+
+def test_published_each_page_has_a_card_of_its_own(tmp_path):
+    need_browser()
+    html = built(tmp_path, OURS)
+    shutil.copy(ROOT / "book" / "_static" / "share.html", html / "_static")
+    share_cards.main(html)
+    for page in "chapters/00", "book/glossary", "index":
+        head = dict(META.findall((html / f"{page}.html").read_text("utf8")))
+        assert head["og:image:alt"] == head["og:title"]
+        card = html / head["og:image"].removeprefix(f"{OURS[1]}/")
+        assert card.stat().st_size < 60_000
+        with Image.open(card) as picture:
+            assert picture.size == (1200, 630)
+            ink = picture.convert("L").point(lambda x: 255 * (x < 99))
+        assert ink.getbbox()[0] > 50  # where the words begin
