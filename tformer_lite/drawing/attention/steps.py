@@ -31,7 +31,6 @@ from tformer_lite.drawing.surface.page import (
     PANEL,
     Box,
     Page,
-    Place,
     Style,
     crop,
     ellipsize,
@@ -41,11 +40,11 @@ from tformer_lite.drawing.surface.page import (
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
-# Pixels: a matrix, what is above it, and between two of them, for the signs.
-SIDE, TOP, PLUS, SOFTMAX = 128, 42, 20, 46
+# Pixels: a matrix, what is above it, and between two of them, for the sign.
+SIDE, TOP, GAP = 134, 42, 20
 TITLES = "scores", "mask", "masked", "weights"
 SIGN: Style = {"size": 18, "color": palette.RIM[0]}
-READ_AS = "", "dark: may not look", "hatched: hidden", "each row: 100 %"
+READ_AS = {"mask": "dark: may not look", "percent": "softmax of a row, %"}
 
 
 def attention_steps(
@@ -59,11 +58,12 @@ def attention_steps(
     """Draw an attention of a trace step by step: (T, S) -> a picture.
 
     It reads as one equation, on a phone in two lines: scores + mask =
-    masked, and by softmax the weights, in percent from 5 on. `at` chooses
-    example and head of what `Trace.attention()` found, whose letters the
-    axes have. `rows` are words, and so are `columns` (left out, the same); a
-    band leads the `row` of a word or number through all four. `titles`
-    replaces their titles. Raises ValueError for a place or row that is none.
+    masked, and by softmax the weights, in percent from 5 on. Where a mask
+    hides nothing, it is scores and weights alone. `at` chooses example and
+    head of what `Trace.attention()` found, whose letters the axes have.
+    `rows` are words, and so are `columns` (left out, the same); a band leads
+    the `row` of a word or number through all. `titles` replaces the four
+    titles. Raises ValueError for a place or row that is none.
 
     >>> attention_steps(running_trace().attention()[0], at=(1, 0))
     scores, mask, masked and weights (8, 8): rows S ...
@@ -78,14 +78,16 @@ def attention_steps(
     words = rows, columns or rows
     steps = zip(titles or TITLES, shown, masks, kinds, strict=True)
     made = [Matrix(t, x, letters, words, m, k, row) for t, x, m, k in steps]
-    first, second = draw_pair(made, 0), draw_pair(made, 1)
-    boxes = [(box, i) for i, x in enumerate((first, second)) for box in x[1]]
+    made = made if made[2].hidden.any() else made[::3]
+    pairs = [draw_pair(made, i) for i in range(0, len(made), 2)]
+    boxes = [(box, i) for i, pair in enumerate(pairs) for box in pair[1]]
     panels = [Panel(matrix, *place) for matrix, place in zip(made, boxes)]
     tables = [table_of(matrix, matrix.title) for matrix in made]
-    names = ", ".join(matrix.title for matrix in made[:3])
-    text = f"{names} and {matrix_sentences(made[3])}"
+    names = ", ".join(matrix.title for matrix in made[:-1])
+    text = f"{names} and {matrix_sentences(made[-1])}"
     text = "\n\n".join([text, *filter(None, tables)])
-    return Picture([first[0], second[0]], text, palette.DARK, panels=panels)
+    figures = [figure for figure, _ in pairs]
+    return Picture(figures, text, palette.DARK, panels=panels)
 
 
 def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
@@ -96,25 +98,25 @@ def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
     return values[tuple(at)]
 
 
-def draw_pair(made: Sequence[Matrix], line: int) -> tuple[Figure, list[Box]]:
-    """Draw scores + mask, or = masked and weights, which go on beside these,
-    on a phone below; say where the cells are."""
+def draw_pair(made: Sequence[Matrix], first: int) -> tuple[Figure, list[Box]]:
+    """Draw two steps in a line, from the first on, with the sign between
+    them; say where the cells are."""
     (rows, columns), words = made[0].values.shape, longest(made[0].labels[0])
-    side = min(SIDE, (PANEL - 16 - words - PLUS) / 2)
-    cell, pitch = min(LARGE, side / columns), side + (PLUS, SOFTMAX)[line]
+    side = min(SIDE, (PANEL - 16 - words - GAP) / 2)
+    cell, pitch = min(LARGE, side / columns), side + GAP
     page, row = Page(pitch + side, TOP + cell * rows), made[0].row
     grid = Grid(cell, cell, cell > text_width("00"), largest_score(made))
-    steps = (2 * line, 0.0), (2 * line + 1, pitch)
-    axes = [draw_step(page, left, side, i, made[i], grid) for i, left in steps]
     y = TOP + cell * (rows / 2 if row is None else row + 0.5)
-    x, above = (cell * columns + pitch) / 2, y - max(cell, 18) / 2 - 8
-    page.write(x, y, "+→"[line], **SIGN)
-    if line:
-        page.write(-11, y, "=", **SIGN)
-        page.write(x, above, "softmax", color=palette.RIM[0])
     if row is not None:
-        ends = (2 * x + 1, -30) if line else (-words - 5, 2 * side + 34)
-        draw_band(page, axes, row, ends, (y - cell / 2, cell))
+        box = (-words - 6, y - cell / 2, words + 6 + pitch + side, cell)
+        page.box(box, 0, fc=palette.HIGHLIGHT[0], lw=0)
+    places = [(first, 0.0), (first + 1, pitch)]
+    axes = [draw_step(page, x, side, i, made[i], grid) for i, x in places]
+    last = first + 2 == len(made)
+    page.write((cell * columns + pitch) / 2, y, "→" if last else "+", **SIGN)
+    if row is not None:
+        before = (words + 6 + pitch) / cell
+        page.frame((-before, row, before + columns, 1), axes[1])
     return crop(page.figure), [place_on_page(page.figure, ax) for ax in axes]
 
 
@@ -131,27 +133,15 @@ def draw_step(
     title = ellipsize(matrix.title, side - wide - 28, size=NAME, **bold)
     page.write(left + 24, 9, title, size=NAME, ha="left", **bold)
     page.shape(left + side - wide / 2, 9, matrix.axes, matrix.values.shape)
-    page.note(left, 30, READ_AS[i], ha="left")
-    page.hatch(() if i == 1 else runs(hidden), ax)
-    for x, y, *size in runs(hidden) if i == 1 else ():
+    dark = matrix.kind == "mask"
+    page.note(left, 30, READ_AS.get(matrix.kind, ""), ha="left")
+    page.hatch(() if dark else runs(hidden), ax)
+    for x, y, *size in runs(hidden) if dark else ():
         ax.add_patch(Rectangle((x, y), *size, fc=palette.SHUT[0], lw=0))
-    if i:  # its rows are those at its left
+    if left:  # its rows are those at its left
         ax.set_yticks([])
+    elif i:
+        page.note(left, 30, "1 + 2, hatched: hidden", ha="left")
     else:
         draw_scales(page, {"scores": limits(matrix, grid)}, (left, 30))
     return ax
-
-
-def draw_band(
-    page: Page, axes: list[Axes], row: int, ends: Place, at: Place
-) -> None:
-    """Draw a band behind a row's cells, its rim over them: shut at its first
-    end, at the other it goes on in the other drawing."""
-    (shut, free), (top, high) = ends, at
-    way = 1 if shut > free else -1
-    for out, colour in (1, palette.RIM), (-1, palette.HIGHLIGHT):
-        box = (free, top - out), shut - free + way * out, high + 2 * out
-        page.add(Rectangle(*box, fc=colour[0], lw=0, in_layout=False))
-    look: Style = {"color": palette.RIM[0], "clip_on": False}
-    for ax in axes:
-        ax.hlines((row, row + 1), *ax.get_xlim(), lw=2, **look)

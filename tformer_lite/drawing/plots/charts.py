@@ -26,7 +26,6 @@ from tformer_lite.drawing.surface.matrix import (
     with_minus,
 )
 from tformer_lite.drawing.surface.page import (
-    HALF,
     NAME,
     PANEL,
     SIZE,
@@ -475,13 +474,12 @@ def draw_charts(charts: Sequence[Chart]) -> list[Figure]:
     """Draw a figure for each panel, all equally large."""
     for chart in charts:
         check_positive(chart)
-    wide = HALF if len(charts) > 1 else PANEL
-    heads = [heading_lines(chart.heading, wide - 80) for chart in charts]
+    heads = [heading_lines(chart.heading, PANEL - 80) for chart in charts]
     high = max(HIGH, *(names_gap(x) * len(x.lines) for x in charts))
     high += HEAD * most_lines(heads) + 46
     figures = []
     for chart, head in zip(charts, heads):
-        figure, (ax,) = new_axes(wide, high)
+        figure, (ax,) = new_axes(PANEL, high)
         draw_heading(ax, head, most_lines(heads))
         draw_chart(figure, ax, chart)
         figures.append(figure)

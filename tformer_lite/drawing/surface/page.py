@@ -41,15 +41,12 @@ from tformer_lite.drawing.surface.palette import (
 )
 from tformer_lite.drawing.surface.picture import (
     FAMILIES,
-    GUTTER,
-    WIDE,
     Box,
     Place,
     with_style,
 )
 
 PANEL = 358  # how wide a panel may be: as a phone's column
-HALF = (WIDE - GUTTER) / 2  # how wide a panel beside another may be
 NAME, SIZE = 12, 11  # letters: of names, and all others
 GAP = 3  # between the axes of a shape
 Style = dict[str, Any]  # as matplotlib calls it

@@ -30,7 +30,7 @@ fontManager.ttflist[:0] = REGULAR, replace(REGULAR, weight=700)
 Place = tuple[float, float]  # x, y
 Box = tuple[float, float, float, float]  # left, top, width, height
 MOST_CELLS = 1024  # cells of a panel that one can point at
-WIDE, GUTTER = 690, 14  # how wide a column of text is; between panels
+WIDE, GUTTER = 730, 14  # how wide a column of text is; between panels
 FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE: dict[Any, Any] = {
     "font.family": FAMILIES,
