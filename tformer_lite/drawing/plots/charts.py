@@ -60,14 +60,15 @@ def bars(
     labels: Sequence[str],
     glosses: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
+    one_scale: bool = True,
 ) -> Picture:
     """Draw vectors as bars beside words: (V), (V) -> a picture.
 
     Each vector has a panel, headed by its argument as you wrote it; `titles`
     replaces what you wrote, and what follows a line feed there is set small.
-    All panels have one scale. `labels` says what each bar stands for, and
-    `glosses` says it once more, such as a word's translation. Raises
-    ValueError for anything but vectors as long as `labels`.
+    All panels have `one_scale`, or each its own. `labels` says what each bar
+    stands for, and `glosses` says it once more, such as a word's translation.
+    Raises ValueError for anything but vectors as long as `labels`.
 
     >>> bars(torch.tensor([0.75, 0.25]), labels=["घर", "रुख"], titles=["p"])
     p (2,): 2 bars. p is largest for घर ...
@@ -77,7 +78,7 @@ def bars(
     values = [vector_of(x, row, size) for x, row in zip(titles, rows)]
     words = labels_for(list(labels), size)
     said = labels_for(list(glosses or [""] * size), size)
-    chart = Bars(titles, values, words, said)
+    chart = Bars(titles, values, words, said, one_scale)
     return Picture(draw_bars(chart), bars_text(chart), DARK)
 
 
@@ -90,6 +91,7 @@ class Bars:
     values: Sequence[Tensor]
     labels: Sequence[str]
     glosses: Sequence[str]
+    one_scale: bool
 
     def texts(self, i: int) -> list[str]:
         """Write the values of a vector."""
@@ -137,16 +139,16 @@ def draw_bars(chart: Bars) -> list[Figure]:
     heads = [heading_lines(title, wide) for title in chart.titles]
     step = BAR + 14 * max(text.count("\n") for text in names + glosses)
     high = HEAD * most_lines(heads) + 10 + step * len(names)
-    ends = torch.cat([torch.zeros(1), *chart.values]).aminmax()
-    low, top = (end.item() for end in ends)
     figures, panels = list[Figure](), range(count)
     for some in (panels[i : i + each] for i in panels[::each]):
         figure, axes = new_axes(PANEL, high, len(some))
         for ax, i in zip(axes, some):
             draw_vector(ax, chart, i)
             draw_heading(ax, heads[i], most_lines(heads))
-        beyond = (top - low or 1) * digits / (wide - digits)
-        ax.set(xlim=(low, top + beyond), xticks=[])
+            shown = chart.values if chart.one_scale else [chart.values[i]]
+            low, top = torch.cat([torch.zeros(1), *shown]).aminmax()
+            beyond = (top - low or 1) * digits / (wide - digits)
+            ax.set(xlim=(low.item(), (top + beyond).item()), xticks=[])
         draw_words(axes[0].yaxis, names, glosses, gloss)
         figures.append(figure)
     return figures
@@ -189,8 +191,9 @@ def seeds(
     """Draw what each seed gave as a dot, and their mean: (R), (R) -> picture.
 
     Each vector, of as many seeds as there are, has a row, named by its
-    argument as you wrote it or by one of `titles`. `axis` says in words what
-    the numbers are. Raises ValueError for anything but vectors.
+    argument as you wrote it or by one of `titles`; rows whose names are alike
+    up to a comma have one colour. `axis` says in words what the numbers are.
+    Raises ValueError for anything but vectors.
 
     >>> seeds(torch.tensor([0.9, 1.0]), axis="exact match", titles=["wsd"])
     exact match: wsd (2,): mean 0.95, from 0.90 to ...
@@ -229,7 +232,9 @@ def draw_seeds(
     pile, words = largest_pile(rows), max(map(len, names))
     step = max(DOTS, 15 * words + 6, min(9 * pile, 90))
     figure, (ax,) = new_axes(PANEL, 60 + step * len(rows))
-    colours = [LINES[i % len(LINES)][0][0] for i in range(len(rows))]
+    kinds = list(dict.fromkeys(x.split(",")[0] for x in titles))
+    looks = [kinds.index(x.split(",")[0]) % len(LINES) for x in titles]
+    colours = [LINES[i * (len(kinds) < len(rows))][0][0] for i in looks]
     right: Style = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for i, (row, colour) in enumerate(zip(rows, colours)):
         ax.hlines(i, row.min(), row.max(), color=colour, lw=0.8)
@@ -664,8 +669,8 @@ def new_axes(
     width: float, height: float, count: int = 1
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure so large, in pixels, with axes side by side; they leave
-    as much room for words as these need, and share both their scales."""
+    as much room for words as these need, and share the scale upwards."""
     layout = ConstrainedLayoutEngine(w_pad=2 / 72, h_pad=2 / 72, wspace=0.03)
     figure = Figure((width / 72, height / 72), layout=layout)
-    axes = figure.subplots(1, count, sharex=True, sharey=True, squeeze=False)
+    axes = figure.subplots(1, count, sharey=True, squeeze=False)
     return figure, list(axes[0])
