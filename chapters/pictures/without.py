@@ -1,6 +1,6 @@
 """What comes of a task without a part: which share is still right."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
 
 import torch
@@ -49,7 +49,7 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     and 1; the part `nothing` is the whole model. With a `part` there is a
     bar for each task that was tried without it, what loses most first, and a
     mark where the whole model is. Without one there is a table, a row for
-    each part, a column for each task; a single task has bars. What is lost
+    each part, a column for each task, and a sentence of each. What is lost
     is orange. Raises ValueError for a part that no task leaves out.
 
     >>> tasks = {"names": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
@@ -72,8 +72,15 @@ def without(tasks: Tasks, part: str = "") -> Picture:
             if found
         }
     text = "\n".join(shares_text(*panel) for panel in panels.items())
-    draw = draw_parts if len(panels) > 1 else draw_rows
-    return draw(panels).picture(text)
+    if part:
+        return draw_rows(panels).picture(text)
+    table = draw_parts(panels)
+    kinds = [title for title in panels if title in SENTENCES]
+    return (
+        draw_kinds(kinds).picture(text, table)
+        if kinds
+        else table.picture(text)
+    )
 
 
 def title_of(task: str) -> str:
@@ -141,25 +148,23 @@ def draw_rows(panels: Mapping[str, Rows]) -> Canvas:
     """Draw a bar for each row, as long as its mean, a line from its lowest
     seed to its highest, and a mark where the whole model is."""
     ((title, rows),) = panels.items()
-    page, known = Canvas(), any(name in SENTENCES for name in rows)
-    left, step = (0, ROW) if known else (LEFT, HIGH)
+    page = Canvas()
     page.bold(0, -42, title, ha="left")
-    marked = " (mark: nothing left out)" * any(x for _, x in rows.values())
-    page.note(0, -24, f"% right{marked}", ha="left")
+    page.note(0, -24, "% right (mark: nothing left out)", ha="left")
     for i, (name, (shares, whole)) in enumerate(rows.items()):
-        y, share, ends = step * i, mean_of(shares), ends_of(shares)
-        bad, middle = lost(shares, whole) > LOST, step * i + 16 * known
+        y, share, ends = ROW * i, mean_of(shares), ends_of(shares)
+        bad, middle = lost(shares, whole) > LOST, y + 16
         page.bold(0, y, name, ha="left")
         x = text_width(name, NAME, "bold") + 10
         page.note(x, y, SENTENCES.get(name, ""), ha="left")
-        box: Box = left, middle - BAR / 2, WIDE - left, BAR
+        box: Box = 0, middle - BAR / 2, WIDE, BAR
         page.rectangle(box, fill=False, ec=EDGE[0], lw=0.8)
-        box = left, middle - BAR / 2, share * (WIDE - left), BAR
+        box = 0, middle - BAR / 2, share * WIDE, BAR
         page.rectangle(box, fc=ORANGE if bad else EDGE[0], lw=0)
         drawn: list[tuple[Sequence[float], float]] = [(ends, 0)]
         drawn += [([mean_of(whole)] * 2, 8)] if whole else []
         for places, high in drawn:
-            xs = [left + (WIDE - left) * x for x in places]
+            xs = [WIDE * x for x in places]
             ys = middle - high, middle + high
             page.ax.plot(xs, ys, color=INK[0], lw=1.5, clip_on=False)
         write_share(page, (WIDE + 22, middle), shares, bad)
@@ -201,16 +206,18 @@ def draw_parts(panels: Mapping[str, Rows]) -> Canvas:
     box = LEFT, 0, WIDEST - LEFT, HIGH * len(names)
     page.cells(box, losses, SHARE, (0, 0.5))
     write_names(page, names)
-    write_sentences(page, HIGH * len(names) + 18, panels)
     return page
 
 
-def write_sentences(page: Canvas, top: float, titles: Iterable[str]) -> None:
-    """Write a sentence of each task that has one, below the table."""
-    for i, title in enumerate(x for x in titles if x in SENTENCES):
-        page.write(0, top + 17 * i, title, ha="left", weight="bold")
+@with_style
+def draw_kinds(titles: list[str]) -> Canvas:
+    """Write a sentence of each task."""
+    page = Canvas()
+    for y, title in enumerate(titles):
+        page.write(0, 18 * y, title, ha="left", weight="bold")
         x = text_width(title, weight="bold") + 8
-        page.note(x, top + 17 * i, SENTENCES[title], ha="left")
+        page.note(x, 18 * y, SENTENCES[title], ha="left")
+    return page
 
 
 def write_names(page: Canvas, names: list[str]) -> None:
