@@ -7,12 +7,7 @@ from torch import Tensor
 from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import Matrix, table_of
 from tformer_lite.drawing.surface.page import SIZE, Style, text_width
-from tformer_lite.drawing.surface.palette import (
-    GREY,
-    INK,
-    RIM,
-    SHARE,
-)
+from tformer_lite.drawing.surface.palette import GREY, INK, RIM, SHARE
 from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import round_number
 

@@ -93,10 +93,8 @@ def draw_sharing(title: str, keys: list[int]) -> Canvas:
         for i, head in enumerate(groups):
             x = wide * (i + 0.5) / len(groups)
             # A group has one colour, and its neighbours another.
-            colour, box = (
-                tint(head % 2, head // 2),
-                (x - size / 2, y, size, BOX),
-            )
+            colour = tint(head % 2, head // 2)
+            box = x - size / 2, y, size, BOX
             page.box(box, fc=colour, ec=LINE[0], lw=0.8)
             if size > 14 or letter != "q":
                 page.word(x, y + BOX / 2, str(i))

@@ -1,6 +1,7 @@
 """What comes of a task without a part: which share is still right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from statistics import mean
 
 import torch
@@ -63,24 +64,13 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     if not parts:
         raise ValueError("there is no task: give one at least.")
     if part:
-        panels = {f"without {part}": by_task(tasks, part)}
-    else:
-        order = parts_order(tasks)
-        panels = {
-            title_of(task): by_part(found, order)
-            for task, found in tasks.items()
-            if found
-        }
-    text = "\n".join(shares_text(*panel) for panel in panels.items())
-    if part:
-        return draw_rows(panels).picture(text)
-    table = draw_parts(panels)
-    kinds = [title for title in panels if title in SENTENCES]
-    return (
-        draw_kinds(kinds).picture(text, table)
-        if kinds
-        else table.picture(text)
-    )
+        title, rows = f"without {part}", by_task(tasks, part)
+        return draw_rows(title, rows).picture(shares_text(title, rows))
+    panels = by_part(tasks)
+    pages = [draw_kinds(panels)] * any(title in SENTENCES for title in panels)
+    first, *others = [*pages, draw_parts(panels)]
+    text = "\n".join(starmap(shares_text, panels.items()))
+    return first.picture(text, *others)
 
 
 def title_of(task: str) -> str:
@@ -99,13 +89,14 @@ def by_task(tasks: Tasks, part: str) -> Rows:
     return dict(sorted(rows.items(), key=lambda row: -lost(*row[1])))
 
 
-def by_part(found: Mapping[str, Shares], order: list[str]) -> Rows:
-    """Give a task's shares without each part, in an order."""
+def by_part(tasks: Tasks) -> dict[str, Rows]:
+    """Give each task's shares without each part, in one order."""
+    order = parts_order(tasks)
     names = {part: WHOLE if part == NOTHING else part for part in order}
     return {
-        name: (found[part], {})
-        for part, name in names.items()
-        if part in found
+        title_of(task): {names[x]: (found[x], {}) for x in order if x in found}
+        for task, found in tasks.items()
+        if found
     }
 
 
@@ -144,10 +135,9 @@ def lost(shares: Shares, whole: Shares) -> float:
 
 
 @with_style
-def draw_rows(panels: Mapping[str, Rows]) -> Canvas:
+def draw_rows(title: str, rows: Rows) -> Canvas:
     """Draw a bar for each row, as long as its mean, a line from its lowest
     seed to its highest, and a mark where the whole model is."""
-    ((title, rows),) = panels.items()
     page = Canvas()
     page.bold(0, -42, title, ha="left")
     page.note(0, -24, "% right (mark: nothing left out)", ha="left")
@@ -210,10 +200,10 @@ def draw_parts(panels: Mapping[str, Rows]) -> Canvas:
 
 
 @with_style
-def draw_kinds(titles: list[str]) -> Canvas:
-    """Write a sentence of each task."""
+def draw_kinds(titles: Iterable[str]) -> Canvas:
+    """Write a sentence of each task that has one."""
     page = Canvas()
-    for y, title in enumerate(titles):
+    for y, title in enumerate(x for x in titles if x in SENTENCES):
         page.write(0, 18 * y, title, ha="left", weight="bold")
         x = text_width(title, weight="bold") + 8
         page.note(x, 18 * y, SENTENCES[title], ha="left")

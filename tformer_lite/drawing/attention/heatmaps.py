@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
     check_axis,
@@ -34,15 +35,6 @@ from tformer_lite.drawing.surface.page import (
     place_on_page,
     shape_width,
     text_width,
-)
-from tformer_lite.drawing.surface.palette import (
-    AROUND_ZERO,
-    DARK,
-    EDGE,
-    GREY,
-    INK,
-    KINDS,
-    SHARE,
 )
 from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
@@ -98,7 +90,7 @@ def heatmap(
     ]
     figures, boxes = draw_matrices(shown)
     panels = [Panel(m, box, i) for i, (m, box) in enumerate(zip(shown, boxes))]
-    return Picture(figures, describe(shown), DARK, panels=panels)
+    return Picture(figures, describe(shown), palette.DARK, panels=panels)
 
 
 def column_words(
@@ -249,10 +241,10 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
     """Draw coloured cells, with a number in each where it fits."""
     import seaborn as sns  # slow: imported when something is to be drawn
 
-    kind, (low, high) = KINDS[matrix.kind], limits(matrix, grid)
+    kind, (low, high) = palette.KINDS[matrix.kind], limits(matrix, grid)
     look: Style = {"vmin": low, "vmax": high, "cmap": kind.scale(kind.light)}
-    look |= {"annot_kws": {"color": INK[0], "size": SIZE}, "fmt": ""}
-    look |= {"linewidths": 0.6, "linecolor": EDGE[0], "clip_on": False}
+    look |= {"annot_kws": {"color": palette.INK[0], "size": SIZE}, "fmt": ""}
+    look |= {"linewidths": 0.6, "linecolor": palette.EDGE[0], "clip_on": False}
     look |= {"xticklabels": False, "yticklabels": False, "cbar": False}
     values = matrix.values.double().masked_fill(matrix.hidden, 0).numpy()
     digits = matrix.texts if grid.digits else None
@@ -265,7 +257,7 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
 def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
     """Draw a long table as an image: colours that let the page through, so
     that they do on a dark one, too."""
-    kind = AROUND_ZERO if matrix.kind == "scores" else KINDS[matrix.kind]
+    kind = palette.KINDS[matrix.kind]
     share = matrix.values.double() / ends[1]
     share = share.masked_fill(matrix.hidden, 0).nan_to_num().clamp(-1, 1)
     colours = torch.tensor([to_rgb(kind.light[0]), to_rgb(kind.light[-1])])
@@ -318,7 +310,7 @@ def label_axis(
     axis.set_ticks([i + 0.5 + aside for i in places], texts)
     for text in axis.get_ticklabels():
         padding = text.get_text() == "[PAD]"
-        text.set_color((GREY if padding else INK)[0])
+        text.set_color((palette.GREY if padding else palette.INK)[0])
 
 
 def draw_scales(
@@ -335,7 +327,7 @@ def draw_scales(
         for text in (*names, with_minus(texts[0])):
             page.note(x, middle, text, ha="left")
             x += text_width(text) + 6
-        kind, box = SHARE if low == 0 else AROUND_ZERO, (x, middle - 5, 45, 10)
+        kind, box = palette.KINDS[name], (x, middle - 5, 45, 10)
         shades = torch.linspace(low, high, 9)[None]
         page.cells(box, shades, kind, (low, high))
         page.note(x + 51, middle, texts[1], ha="left")

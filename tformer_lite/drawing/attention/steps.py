@@ -9,17 +9,8 @@ from matplotlib.patches import Circle, Rectangle
 from torch import Tensor
 
 from shapewatch.tracing.questions.attention import Attention
-from tformer_lite.drawing.attention.heatmaps import (
-    LARGE,
-    Grid,
-    draw_matrix,
-    draw_scales,
-    largest_score,
-    limits,
-    longest,
-    runs,
-    shape_room,
-)
+from tformer_lite.drawing.attention import heatmaps
+from tformer_lite.drawing.attention.heatmaps import Grid
 from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
@@ -44,7 +35,8 @@ FAR = 1e4  # what a mask takes away from a score, at least
 SIDE, TOP, GAP = 134, 42, 20
 TITLES = "scores", "mask", "masked", "weights"
 SIGN: Style = {"size": 18, "color": palette.RIM[0]}
-READ_AS = {"mask": "dark: may not look", "percent": "softmax of a row, %"}
+READ_AS = {"mask": "dark: may not look", "masked": "1 + 2, hatched: hidden"}
+READ_AS["weights"] = "softmax of a row, %"
 
 
 def attention_steps(
@@ -53,7 +45,6 @@ def attention_steps(
     rows: list[str] | None = None,
     columns: list[str] | None = None,
     row: int | str | None = None,
-    titles: Sequence[str] | None = None,
 ) -> Picture:
     """Draw an attention of a trace step by step: (T, S) -> a picture.
 
@@ -62,8 +53,8 @@ def attention_steps(
     hides nothing, it is scores and weights alone. `at` chooses example and
     head of what `Trace.attention()` found, whose letters the axes have.
     `rows` are words, and so are `columns` (left out, the same); a band leads
-    the `row` of a word or number through all. `titles` replaces the four
-    titles. Raises ValueError for a place or row that is none.
+    the `row` of a word or number through all. Raises ValueError for a place
+    or row that is none.
 
     >>> attention_steps(running_trace().attention()[0], at=(1, 0))
     scores, mask, masked and weights (8, 8): rows S ...
@@ -76,7 +67,7 @@ def attention_steps(
     masks = None, None, seen, seen
     kinds = "scores", "mask", "scores", "percent"
     words = rows, columns or rows
-    steps = zip(titles or TITLES, shown, masks, kinds, strict=True)
+    steps = zip(TITLES, shown, masks, kinds, strict=True)
     made = [Matrix(t, x, letters, words, m, k, row) for t, x, m, k in steps]
     made = made if made[2].hidden.any() else made[::3]
     pairs = [draw_pair(made, i) for i in range(0, len(made), 2)]
@@ -101,11 +92,15 @@ def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
 def draw_pair(made: Sequence[Matrix], first: int) -> tuple[Figure, list[Box]]:
     """Draw two steps in a line, from the first on, with the sign between
     them; say where the cells are."""
-    (rows, columns), words = made[0].values.shape, longest(made[0].labels[0])
+    (rows, columns), row = made[0].values.shape, made[0].row
+    words = heatmaps.longest(made[0].labels[0])
     side = min(SIDE, (PANEL - 16 - words - GAP) / 2)
-    cell, pitch = min(LARGE, side / columns), side + GAP
-    page, row = Page(pitch + side, TOP + cell * rows), made[0].row
-    grid = Grid(cell, cell, cell > text_width("00"), largest_score(made))
+    cell, pitch = min(heatmaps.LARGE, side / columns), side + GAP
+    page, most = (
+        Page(pitch + side, TOP + cell * rows),
+        heatmaps.largest_score(made),
+    )
+    grid = Grid(cell, cell, cell > text_width("00"), most)
     y = TOP + cell * (rows / 2 if row is None else row + 0.5)
     if row is not None:
         box = (-words - 6, y - cell / 2, words + 6 + pitch + side, cell)
@@ -125,23 +120,23 @@ def draw_step(
 ) -> Axes:
     """Draw a step: its number, title and shape, how its cells are read, and
     the cells; those that the mask hides are dark there, and then hatched."""
-    wide, bold, hidden = shape_room(matrix), {"weight": "bold"}, matrix.hidden
+    wide, bold = heatmaps.shape_room(matrix), {"weight": "bold"}
+    hidden = heatmaps.runs(matrix.hidden)
     grid = replace(grid, digits=grid.digits and matrix.kind == "percent")
-    ax = draw_matrix(page, (left, TOP), matrix, grid)
+    ax = heatmaps.draw_matrix(page, (left, TOP), matrix, grid)
     page.add(Circle((left + 9, 9), 9, fc=palette.INK[0], lw=0))
     page.write(left + 9, 9, str(i + 1), color=palette.PAPER[0], **bold)
     title = ellipsize(matrix.title, side - wide - 28, size=NAME, **bold)
     page.write(left + 24, 9, title, size=NAME, ha="left", **bold)
     page.shape(left + side - wide / 2, 9, matrix.axes, matrix.values.shape)
     dark = matrix.kind == "mask"
-    page.note(left, 30, READ_AS.get(matrix.kind, ""), ha="left")
-    page.hatch(() if dark else runs(hidden), ax)
-    for x, y, *size in runs(hidden) if dark else ():
+    page.note(left, 30, READ_AS.get(matrix.title, ""), ha="left")
+    page.hatch(() if dark else hidden, ax)
+    for x, y, *size in hidden if dark else ():
         ax.add_patch(Rectangle((x, y), *size, fc=palette.SHUT[0], lw=0))
     if left:  # its rows are those at its left
         ax.set_yticks([])
-    elif i:
-        page.note(left, 30, "1 + 2, hatched: hidden", ha="left")
-    else:
-        draw_scales(page, {"scores": limits(matrix, grid)}, (left, 30))
+    if not i:
+        ends = {"scores": heatmaps.limits(matrix, grid)}
+        heatmaps.draw_scales(page, ends, (left, 30))
     return ax

@@ -9,6 +9,7 @@ from matplotlib.patches import Circle
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape, shape_text
 from tformer_lite.drawing.diagram.anatomy import Part, Side, sides_of
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import check_known
 from tformer_lite.drawing.surface.page import (
     PANEL,
@@ -17,15 +18,6 @@ from tformer_lite.drawing.surface.page import (
     Style,
     shape_width,
     text_width,
-)
-from tformer_lite.drawing.surface.palette import (
-    DARK,
-    EDGE,
-    HATCH,
-    HIGHLIGHT,
-    INK,
-    PAPER,
-    RIM,
 )
 from tformer_lite.drawing.surface.picture import Picture
 
@@ -44,9 +36,9 @@ SHORT_LABELS = {
 BOX, SHAPE_ROW, STEP, NAME_ROW = 32, 30, 54, 12
 BROAD, LABEL_ROW = 589, 13  # of a broad page: 736 when enlarged; of a line
 SUM = 5.5  # radius of a sum
-FREE: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
-HERE: Style = {"fc": HIGHLIGHT[0], "ec": RIM[0], "lw": 2}
-BLOCK_EDGE: Style = {"fc": "none", "ec": EDGE[0], "lw": 0.8}
+FREE: Style = {"fc": palette.PAPER[0], "ec": palette.HATCH[0], "lw": 0.8}
+HERE: Style = {"fc": palette.HIGHLIGHT[0], "ec": palette.RIM[0], "lw": 2}
+BLOCK_EDGE: Style = {"fc": "none", "ec": palette.EDGE[0], "lw": 0.8}
 
 
 def where(seen: Trace, part: str) -> Picture:
@@ -75,7 +67,7 @@ def where(seen: Trace, part: str) -> Picture:
         there = ", ".join(name for name in PLACES_HERE if name in names)
         raise ValueError(f"this model has no {part}: it has {there}.")
     small, large = (draw_sides(sides, part, x).figure for x in (PANEL, BROAD))
-    return Picture([small], sides_text(sides, part), DARK, broad=large)
+    return Picture([small], sides_text(sides, part), palette.DARK, broad=large)
 
 
 def sides_text(sides: Sides, name: str) -> str:
@@ -188,7 +180,7 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
         page.arrow(*ends, arrowstyle="-")
     many = f" × {side.n_blocks}" if side.n_blocks > 1 else ""
     y = row.middle - BOX / 2 - (SHAPE_ROW + 6 if row.above else 9)
-    named: Style = {"color": INK[0]} if name == side.name else {}
+    named: Style = {"color": palette.INK[0]} if name == side.name else {}
     page.note(0, y, side.name + many, ha="left", weight="bold", **named)
 
 

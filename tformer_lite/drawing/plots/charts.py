@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     check_axis,
     labels_for,
@@ -33,23 +34,14 @@ from tformer_lite.drawing.surface.page import (
     lines,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import (
-    AROUND_ZERO,
-    AXES,
-    DARK,
-    GREY,
-    INK,
-    LINE,
-    LINES,
-)
 from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import first_largest
 
-BLUE, _, ORANGE = zip(AROUND_ZERO.light, AROUND_ZERO.dark)
+BLUE, _, ORANGE = zip(palette.AROUND_ZERO.light, palette.AROUND_ZERO.dark)
 HEAD, BAR, DOTS, HIGH = 15, 22, 30, 170  # heights: lines of a heading, rows
 SHORTEST = 40  # how long the longest bar is, at least
 TEXT_ROWS = 16  # places whose numbers the text face of lines gives, at most
-RUNS = {letter: words for letter, (words, _) in AXES.items()}
+RUNS = {letter: words for letter, (words, _) in palette.AXES.items()}
 RUNS["step"] = "batches learned from"
 FEW: Style = {"steps": [1, 2, 5, 10], "min_n_ticks": 1}  # round numbers
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -79,7 +71,7 @@ def bars(
     words = labels_for(list(labels), size)
     said = labels_for(list(glosses or [""] * size), size)
     chart = Bars(titles, values, words, said, one_scale)
-    return Picture(draw_bars(chart), bars_text(chart), DARK)
+    return Picture(draw_bars(chart), bars_text(chart), palette.DARK)
 
 
 @dataclass(frozen=True)
@@ -94,18 +86,14 @@ class Bars:
     one_scale: bool
 
     def texts(self, i: int) -> list[str]:
-        """Write the values of a vector."""
-        return list(map(bar_text, self.values[i].tolist()))
+        """Write the values of a vector: whole numbers without decimals."""
+        values = self.values[i].tolist()
+        return [f"{x:,}" if isinstance(x, int) else number(x) for x in values]
 
     def words(self, i: int) -> list[str]:
         """Give the label of a place, and its gloss, if there are any."""
         both = [self.labels[i], self.glosses[i]]
         return both if any(self.glosses) else both[:1]
-
-
-def bar_text(value: float) -> str:
-    """Write a whole number with its thousands apart, others with decimals."""
-    return f"{value:,}" if isinstance(value, int) else number(value)
 
 
 def bars_text(chart: Bars) -> str:
@@ -164,10 +152,10 @@ def draw_vector(ax: Axes, chart: Bars, i: int) -> None:
     look: Style = {"palette": colours, "saturation": 1, "legend": False}
     look |= {"errorbar": None, "hue": places, "orient": "h", "width": 0.64}
     sns.barplot(x=values, y=places, ax=ax, **look)
-    ax.axvline(0, color=LINE[0], lw=1)
+    ax.axvline(0, color=palette.LINE[0], lw=1)
     for y, (value, text) in enumerate(zip(values, chart.texts(i))):
         none = text.strip("-0.") == ""
-        style: Style = {"color": (GREY if none else INK)[0]}
+        style: Style = {"color": (palette.GREY if none else palette.INK)[0]}
         place = (max(value, 0), y), (4, 0), "data", "offset points"
         end = ax.annotate(with_minus(text), *place, va="center", **style)
         end.set_in_layout(False)
@@ -181,7 +169,7 @@ def draw_words(
     axis.set_ticks(range(len(names)), names)
     axis.set_ticks(range(len(names)), glosses, minor=True)
     axis.set_tick_params(labelsize=NAME, pad=room + (12 if room else 6))
-    small: Style = {"labelcolor": GREY[0], "pad": 6}
+    small: Style = {"labelcolor": palette.GREY[0], "pad": 6}
     axis.set_tick_params(which="minor", **small)
 
 
@@ -204,7 +192,7 @@ def seeds(
         for title, row in zip(titles, rows)
     ]
     figure = draw_seeds(titles, values, axis)
-    return Picture(figure, seeds_text(titles, values, axis), DARK)
+    return Picture(figure, seeds_text(titles, values, axis), palette.DARK)
 
 
 def seeds_text(
@@ -233,8 +221,9 @@ def draw_seeds(
     step = max(DOTS, 15 * words + 6, min(9 * pile, 90))
     figure, (ax,) = new_axes(PANEL, 60 + step * len(rows))
     kinds = list(dict.fromkeys(x.split(",")[0] for x in titles))
-    looks = [kinds.index(x.split(",")[0]) % len(LINES) for x in titles]
-    colours = [LINES[i * (len(kinds) < len(rows))][0][0] for i in looks]
+    looks = [kinds.index(x.split(",")[0]) % len(palette.LINES) for x in titles]
+    alone = len(kinds) == len(rows)
+    colours = [palette.LINES[0 if alone else i][0][0] for i in looks]
     right: Style = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for i, (row, colour) in enumerate(zip(rows, colours)):
         ax.hlines(i, row.min(), row.max(), color=colour, lw=0.8)
@@ -246,7 +235,7 @@ def draw_seeds(
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
-    ax.set_title("mean", loc="right", size=SIZE, color=GREY[0])
+    ax.set_title("mean", loc="right", size=SIZE, color=palette.GREY[0])
     ax.grid(axis="x")
     return figure
 
@@ -299,10 +288,10 @@ def curves(
     groups, texts = split_panels(rows, argument_texts(sys._getframe(1)))
     titles = list(titles or texts)
     count, kinds = sum(map(len, groups)), list(dict.fromkeys(titles))
-    if not 0 < len(kinds) <= len(LINES) or len(titles) != count:
+    if not 0 < len(kinds) <= len(palette.LINES) or len(titles) != count:
         raise ValueError(
             f"{count} vectors, {len(titles)} titles: draw 1 to "
-            f"{len(LINES)} vectors, each with its title."
+            f"{len(palette.LINES)} vectors, each with its title."
         )
     size, names = size_of(groups[0][0]), iter(titles)
     rows_of_lines = [
@@ -318,7 +307,7 @@ def curves(
     charts = [Chart(*panel, axis, at) for panel in panels]
     if len(charts) != len(groups):
         raise ValueError(f"{len(groups)} panels, {len(charts)} heads or logs.")
-    return Picture(draw_charts(charts), charts_text(charts), DARK)
+    return Picture(draw_charts(charts), charts_text(charts), palette.DARK)
 
 
 @dataclass(frozen=True)
@@ -512,7 +501,7 @@ def draw_chart(figure: Figure, ax: Axes, chart: Chart) -> None:
         ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=6))
         ax.minorticks_off()
     ax.yaxis.set_major_formatter(FuncFormatter(tick_text))
-    _, (colour, _) = AXES.get(chart.axis, ("", INK))
+    _, (colour, _) = palette.AXES.get(chart.axis, ("", palette.INK))
     words = RUNS.get(chart.axis)
     name = f"{chart.axis}: {words}" if words else chart.axis
     ax.set_xlabel(name, color=colour)
@@ -544,7 +533,7 @@ def tick_text(value: float, place: object = None) -> str:
 
 def draw_line(ax: Axes, line: Line, chart: Chart) -> None:
     """Draw a line, marked every so often; of several seeds, dots, too."""
-    (colour, _), dash, marker = LINES[line.look]
+    (colour, _), dash, marker = palette.LINES[line.look]
     (drawn,) = ax.plot(chart.places, line.mean.tolist(), color=colour, lw=1.5)
     if len(line.values) == 1:
         style = {"marker": marker, "ms": 4, "markevery": chart.step}
@@ -561,7 +550,7 @@ def draw_names(figure: Figure, ax: Axes, chart: Chart) -> None:
     join: Style = {"arrowstyle": "-", "lw": 0.7, "shrinkA": 1, "shrinkB": 3}
     names = []
     for line, end, name in zip(chart.lines, ends, chart.names):
-        (colour, _), *_ = LINES[line.look]
+        (colour, _), *_ = palette.LINES[line.look]
         style: Style = {"color": colour, "va": "center"}
         style["arrowprops"] = join | {"color": colour, "relpos": (0, 0.5)}
         where = end, (14, 0), "data", "offset points"
@@ -616,7 +605,7 @@ def draw_heading(ax: Axes, head: HeadLines, count: int) -> None:
     below = HEAD * (count - len(bold)) + 4
     ax.set_title(title, loc="left", size=NAME, weight="bold", pad=below)
     where = (0, 1), (0, below - HEAD * len(notes)), "axes fraction"
-    style: Style = {"size": SIZE, "color": GREY[0], "va": "bottom"}
+    style: Style = {"size": SIZE, "color": palette.GREY[0], "va": "bottom"}
     ax.annotate(note, *where, "offset points", **style)
 
 

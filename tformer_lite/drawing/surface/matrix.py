@@ -54,12 +54,12 @@ class Matrix:
     def texts(self) -> list[list[str]]:
         """What stands in the cells: of percent from 5 on, and of scores with
         a framed row in this row alone."""
-        few, alone = self.kind == "percent", self.kind == "scores"
+        alone = self.kind == "scores" and self.row is not None
+        rows = [self.row] if alone else range(len(self.cells))
+        few = UNWRITTEN if self.kind == "percent" else ()
         return [
-            ["" if few and x in UNWRITTEN else with_minus(x) for x in cells]
-            if self.row in (i, None) or not alone
-            else [""] * len(cells)
-            for i, cells in enumerate(self.cells)
+            [with_minus(x) * (i in rows and x not in few) for x in row]
+            for i, row in enumerate(self.cells)
         ]
 
     @property
@@ -196,20 +196,12 @@ def matrix_sentences(matrix: Matrix) -> str:
         say.append(f"Row {matrix.row} ({word}) is framed.")
     framed = slice(matrix.row, None if matrix.row is None else matrix.row + 1)
     if matrix.kind != "mask" and not matrix.hidden[framed].all():
-        say.append(largest(matrix))
+        i, j = matrix.best
+        row, column = matrix.labels[0][i], matrix.labels[1][j]
+        of = "Largest" if matrix.row is None else "Largest in it"
+        most = matrix.cells[i][j] + " %" * (matrix.kind == "percent")
+        say.append(f"{of}: {most} in row {i} ({row}), column {j} ({column}).")
     return " ".join(say)
-
-
-def largest(matrix: Matrix) -> str:
-    """Say where the largest value is."""
-    i, j = matrix.best
-    row, column = matrix.labels[0][i], matrix.labels[1][j]
-    of = "Largest" if matrix.row is None else "Largest in it"
-    unit = " %" if matrix.kind == "percent" else ""
-    return (
-        f"{of}: {matrix.cells[i][j]}{unit} in row {i} ({row}), "
-        f"column {j} ({column})."
-    )
 
 
 def table(title: str, rows: list[list[str]]) -> str:
