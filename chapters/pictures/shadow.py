@@ -45,7 +45,7 @@ def shadows(one: Tensor, others: Tensor, names: list[str]) -> Picture:
     lengths = rows.norm(dim=-1)
     along = rows[1:] @ rows[0] / lengths[0]
     up = (lengths[1:] ** 2 - along**2).clamp(min=0).sqrt()
-    room = (220 if len(others) > 2 else PANEL) - 36
+    room: float = (220 if len(others) > 2 else PANEL) - 36
     room -= min(max(map(text_width, names)), LONGEST)
     span = lengths[0] - along.clamp(max=0).min()
     unit = min(room / span, HIGHEST / lengths.max()).item()

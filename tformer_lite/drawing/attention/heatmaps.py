@@ -285,18 +285,17 @@ def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
     rows, columns = matrix.labels
     room = longest(columns) + 4
     level = all(map(str.isdecimal, columns)) or room <= cell[0]
-    room = room if level else 12
+    slanted = not level and cell[0] >= 16  # nearer ones are upright
     ax.set_axis_on()
     ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     ax.tick_params(pad=4)
-    ax.xaxis.set_tick_params(pad=4 if level else 8)
+    ax.xaxis.set_tick_params(pad=8 if slanted else 4)
     ax.set_frame_on(max(len(rows), len(columns)) > MOST_ROWS)
     label_axis(ax.yaxis, rows, 11 / cell[1])
-    label_axis(ax.xaxis, columns, room / cell[0], 5 / cell[0] * (not level))
-    turn: Style = {"rotation": 60, "rotation_mode": "anchor"}
-    turn |= {"ha": "right", "va": "baseline"}
-    if cell[0] < 16:  # too near: upright
-        turn = {"rotation": 90}
+    room, aside = room if level else 12, 5 * slanted
+    label_axis(ax.xaxis, columns, room / cell[0], aside / cell[0])
+    slant: Style = {"rotation": 60, "rotation_mode": "anchor", "ha": "right"}
+    turn = slant | {"va": "baseline"} if slanted else {"rotation": 90}
     for text in ax.get_xticklabels():
         text.set(**({} if level else turn))
 

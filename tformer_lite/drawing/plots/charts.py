@@ -83,7 +83,7 @@ class Bars:
     values: Sequence[Tensor]
     labels: Sequence[str]
     glosses: Sequence[str]
-    one_scale: bool
+    one_scale: bool = True
 
     def texts(self, i: int) -> list[str]:
         """Write the values of a vector: whole numbers without decimals."""

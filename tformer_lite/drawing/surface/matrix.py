@@ -73,13 +73,14 @@ class Matrix:
         return divmod(first_largest(seen), seen.shape[1])
 
     @property
-    def framed(self) -> list[tuple[float, float, float, float]]:
+    def framed(self) -> list[tuple[int, int, int, int]]:
         """The boxes of cells that have a frame."""
         rows, columns = self.values.shape
-        places = range(rows) if self.diagonal is not None else ()
-        pairs = [(i - (self.diagonal or 0), i) for i in places]
-        boxes = [(j, i, 1, 1) for j, i in pairs if 0 <= j < columns]
-        return boxes + [(0, self.row, columns, 1)] * (self.row is not None)
+        boxes = [] if self.row is None else [(0, self.row, columns, 1)]
+        if self.diagonal is not None:
+            pairs = [(i - self.diagonal, i) for i in range(rows)]
+            boxes += [(j, i, 1, 1) for j, i in pairs if 0 <= j < columns]
+        return boxes
 
 
 def check_matrix(title: str, values: Tensor) -> None:

@@ -220,8 +220,8 @@ def svg_panel(
     start, end = svg.index(">", svg.index("<svg")) + 1, svg.index("</svg>")
     (x, y), (width, height) = place, size_of_figure(figure)
     return (
-        f'<svg class="panel" x="{x}" y="{y}" width="{width}" '
-        f'height="{height}" viewBox="0 0 {width} {height}" '
+        f'<svg class="panel" x="{x}" y="{y}" width="{width}" height="{height}"'
+        f' style="--width: {width}px" viewBox="0 0 {width} {height}" '
         f'overflow="visible">'
         f"{add_dark_colours(svg[start:end], dark)}</svg>"
     )
