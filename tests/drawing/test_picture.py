@@ -16,6 +16,7 @@ from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import NEPALI, SCORES
 from tformer_lite import heatmap
 from tformer_lite.drawing.surface import palette, picture
+from tformer_lite.drawing.surface.palette import AXES, INK, KINDS, LINES
 from tformer_lite.drawing.surface.picture import Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
@@ -55,17 +56,13 @@ def test_panels_stand_side_by_side_and_are_set_free_in_a_page():
 
 
 PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
-CELLS = [
-    pair for k in palette.KINDS.values() for pair in k.counterparts().items()
-]
+CELLS = [pair for k in KINDS.values() for pair in k.counterparts().items()]
 # What is written or drawn, and the grounds that it may stand on.
 INKS = {
-    "lines": ([pair for pair, *_ in palette.LINES], [palette.PAPER, PANELS]),
-    "letters": (
-        [palette.INK, *(ink for _, ink in palette.AXES.values())],
-        [palette.PAPER, palette.HIGHLIGHT],
-    ),
-    "numbers": ([palette.INK], [*CELLS, palette.SHADE]),
+    "lines": ([pair for pair, *_ in LINES], [palette.PAPER, PANELS]),
+    "letters": ([INK, *(ink for _, ink in AXES.values())], [palette.PAPER]),
+    "lit": ([INK, *(ink for _, ink in AXES.values())], [palette.HIGHLIGHT]),
+    "numbers": ([INK], [*CELLS, palette.SHADE]),
 }
 
 
@@ -111,7 +108,7 @@ def test_the_first_cell_is_painted_where_its_panel_says():
     """Seen in the pixels, which is all that a reader has."""
     picture = heatmap(FIRST, kind="weights")
     image = Image.open(io.BytesIO(picture.png())).convert("RGB")
-    full = colors.to_rgb(palette.KINDS["weights"].light[-1])
+    full = colors.to_rgb(KINDS["weights"].light[-1])
     painted = tuple(round(255 * x) for x in full)
     left, top, wide, high = (2 * side for side in picture.panels[0].box)
     for x, y in (0.05, 0.2), (0.45, 0.2), (0.05, 0.45):

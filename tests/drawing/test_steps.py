@@ -7,13 +7,7 @@ import torch
 from matplotlib.colors import to_hex
 
 from tests.helpers.drawings import letter_faults, texts_on
-from tformer_lite import (
-    attention_steps,
-    running_example,
-    running_model,
-    running_trace,
-    trace,
-)
+from tformer_lite import attention_steps, running_example, running_trace, trace
 from tformer_lite.drawing.surface.palette import HIGHLIGHT, RIM, SHUT
 
 WRITES = "hungry भोको,dog कुकुरले,Hari हरिलाई,saw देख्यो,।,[EOS],[PAD],[PAD]"
@@ -52,7 +46,7 @@ def areas(picture, look: str) -> list[float]:
 
 
 def test_the_letters_are_those_of_the_sequences_also_where_t_is_not_s():
-    model, example = running_model(), running_example()
+    model, example = running_trace().model, running_example()
     src, tgt = example.src[:, :6], example.tgt[:, :5]
     dims = {"B": 2, "S": 6, "T": 5, "H": 3, "D": 4, "C": 12}
     seen = trace(model, src, tgt, dims=dims, keep=True)
