@@ -25,7 +25,7 @@ from shapewatch.tracing.tables import (
     typed_text,
 )
 
-TREE_WIDTH, CLASS_WIDTH = 80, 12  # letters; a class has that many at least
+TREE_WIDTH, CLASS_WIDTH = 100, 12  # letters; a class has that many at least
 SCREEN_LINES = 36
 FEW_SHAPES, MOST_CALLS = 4, 300  # shapes in a line; calls in a page
 TREE_HEADERS = "module", "class", "parameters"
