@@ -4,15 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from torch import Tensor
 
-from pictures.canvas import BESIDE, Canvas, titles_of
+from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import Matrix, table_of
 from tformer_lite.drawing.surface.page import SIZE, Style, text_width
-from tformer_lite.drawing.surface.palette import (
-    GREY,
-    INK,
-    RIM,
-    SHARE,
-)
+from tformer_lite.drawing.surface.palette import GREY, INK, RIM, SHARE
 from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import round_number
 
@@ -92,9 +87,9 @@ def draw_ribbons(matrix: Matrix, lit: int | None, title: str) -> Canvas:
     """Draw a matrix between its words, which are turned where they have no
     room."""
     page, labels = Canvas(), matrix.labels
-    page.bold(BESIDE / 2, -WORD, title)
+    page.bold(WIDEST / 2, -WORD, title)
     most = [len(words) * max(map(text_width, words)) for words in labels]
-    turned = max(most) > BESIDE - 30
+    turned = max(most) > WIDEST - 30
     top = 0.87 * LONGEST + 14 if turned else WORD + 6
     rows, columns = (word_places(words, turned) for words in labels)
     draw_ends(page, labels[1], columns, top - 6, -1, turned)
@@ -108,7 +103,7 @@ def draw_ribbons(matrix: Matrix, lit: int | None, title: str) -> Canvas:
 
 def word_places(words: Sequence[str], turned: bool) -> list[float]:
     """Spread words over a line; those that are turned stand out at an end."""
-    wide = BESIDE - (LONGEST if turned else 4)
+    wide = WIDEST - (LONGEST if turned else 4)
     return [wide * (i + 0.5) / len(words) for i in range(len(words))]
 
 

@@ -10,11 +10,7 @@ from torch import Tensor
 from pictures.canvas import WIDEST, Canvas
 from tformer_lite.decoding.search import Beams, follow
 from tformer_lite.drawing.surface.matrix import number, visible
-from tformer_lite.drawing.surface.page import (
-    Place,
-    Style,
-    text_width,
-)
+from tformer_lite.drawing.surface.page import Place, Style, text_width
 from tformer_lite.drawing.surface.palette import (
     EDGE,
     GREY,

@@ -16,13 +16,7 @@ from tformer_lite.drawing.surface.page import (
     Style,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import (
-    AXES,
-    GREY,
-    PAPER,
-    WRONG,
-    tint,
-)
+from tformer_lite.drawing.surface.palette import AXES, GREY, PAPER, WRONG, tint
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["blocks"]

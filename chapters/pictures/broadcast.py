@@ -9,11 +9,7 @@ from torch import Tensor
 
 from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import labels_for
-from tformer_lite.drawing.surface.page import (
-    SIZE,
-    Box,
-    text_width,
-)
+from tformer_lite.drawing.surface.page import SIZE, Box, text_width
 from tformer_lite.drawing.surface.palette import GREY, INK, KINDS
 from tformer_lite.drawing.surface.picture import Picture, with_style
 

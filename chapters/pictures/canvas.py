@@ -10,7 +10,6 @@ from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.surface.page import (
-    HALF,
     NAME,
     PANEL,
     Box,
@@ -28,7 +27,6 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Picture
 
 WIDEST = PANEL - 4  # pixels, within the edge that `crop` leaves
-BESIDE = HALF  # where two stand beside each other on a wide page
 
 
 class Canvas(Page):

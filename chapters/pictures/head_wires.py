@@ -6,7 +6,7 @@ from itertools import starmap
 import torch
 from torch import Tensor
 
-from pictures.canvas import BESIDE, Canvas, titles_of
+from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import table
 from tformer_lite.drawing.surface.palette import LINE, tint
 from tformer_lite.drawing.surface.picture import Picture, with_style
@@ -80,7 +80,7 @@ def draw_sharing(title: str, keys: list[int]) -> Canvas:
     """Draw queries above, keys and values below, and a wire for each query."""
     page, heads = Canvas(), list(range(max(keys) + 1))
     most = max(len(keys), len(heads))
-    wide = min(max(most * PITCH, LEAST), BESIDE - LEFT)
+    wide = min(max(most * PITCH, LEAST), WIDEST - LEFT)
     size = min(BOX, 0.85 * wide / most)
     page.bold(wide / 2, -14, title, wide)
     for i, head in enumerate(keys):
@@ -93,10 +93,8 @@ def draw_sharing(title: str, keys: list[int]) -> Canvas:
         for i, head in enumerate(groups):
             x = wide * (i + 0.5) / len(groups)
             # A group has one colour, and its neighbours another.
-            colour, box = (
-                tint(head % 2, head // 2),
-                (x - size / 2, y, size, BOX),
-            )
+            colour = tint(head % 2, head // 2)
+            box = x - size / 2, y, size, BOX
             page.box(box, fc=colour, ec=LINE[0], lw=0.8)
             if size > 14 or letter != "q":
                 page.word(x, y + BOX / 2, str(i))

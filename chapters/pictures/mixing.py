@@ -15,12 +15,7 @@ from tformer_lite.drawing.surface.matrix import (
     with_minus,
 )
 from tformer_lite.drawing.surface.page import NAME, Style
-from tformer_lite.drawing.surface.palette import (
-    AROUND_ZERO,
-    EDGE,
-    GREY,
-    HATCH,
-)
+from tformer_lite.drawing.surface.palette import AROUND_ZERO, EDGE, GREY, HATCH
 from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import first_largest
 

@@ -8,13 +8,12 @@ from torch import Tensor
 
 from pictures.canvas import Canvas
 from tformer_lite.drawing.surface.matrix import number, with_minus
-from tformer_lite.drawing.surface.page import HALF, PANEL, Style, text_width
+from tformer_lite.drawing.surface.page import PANEL, Style, text_width
 from tformer_lite.drawing.surface.palette import AROUND_ZERO, INK, LINE
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["shadows"]
 
-WIDE = PANEL, PANEL, HALF, 220  # of a panel, by how many others there are
 # Of an angle; at most, the longest arrow, and a name: pixels.
 ARC, HIGHEST, LONGEST = 24, 160, 90
 SHAFT = "-|>, head_length=9, head_width=4"
@@ -46,7 +45,7 @@ def shadows(one: Tensor, others: Tensor, names: list[str]) -> Picture:
     lengths = rows.norm(dim=-1)
     along = rows[1:] @ rows[0] / lengths[0]
     up = (lengths[1:] ** 2 - along**2).clamp(min=0).sqrt()
-    room = WIDE[min(len(others), 3)] - 36
+    room: float = (220 if len(others) > 2 else PANEL) - 36
     room -= min(max(map(text_width, names)), LONGEST)
     span = lengths[0] - along.clamp(max=0).min()
     unit = min(room / span, HIGHEST / lengths.max()).item()

@@ -1,6 +1,7 @@
 """What comes of a task without a part: which share is still right."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from statistics import mean
 
 import torch
@@ -49,7 +50,7 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     and 1; the part `nothing` is the whole model. With a `part` there is a
     bar for each task that was tried without it, what loses most first, and a
     mark where the whole model is. Without one there is a table, a row for
-    each part, a column for each task; a single task has bars. What is lost
+    each part, a column for each task, and a sentence of each. What is lost
     is orange. Raises ValueError for a part that no task leaves out.
 
     >>> tasks = {"names": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
@@ -63,17 +64,13 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     if not parts:
         raise ValueError("there is no task: give one at least.")
     if part:
-        panels = {f"without {part}": by_task(tasks, part)}
-    else:
-        order = parts_order(tasks)
-        panels = {
-            title_of(task): by_part(found, order)
-            for task, found in tasks.items()
-            if found
-        }
-    text = "\n".join(shares_text(*panel) for panel in panels.items())
-    draw = draw_parts if len(panels) > 1 else draw_rows
-    return draw(panels).picture(text)
+        title, rows = f"without {part}", by_task(tasks, part)
+        return draw_rows(title, rows).picture(shares_text(title, rows))
+    panels = by_part(tasks)
+    pages = [draw_kinds(panels)] * any(title in SENTENCES for title in panels)
+    first, *others = [*pages, draw_parts(panels)]
+    text = "\n".join(starmap(shares_text, panels.items()))
+    return first.picture(text, *others)
 
 
 def title_of(task: str) -> str:
@@ -92,13 +89,14 @@ def by_task(tasks: Tasks, part: str) -> Rows:
     return dict(sorted(rows.items(), key=lambda row: -lost(*row[1])))
 
 
-def by_part(found: Mapping[str, Shares], order: list[str]) -> Rows:
-    """Give a task's shares without each part, in an order."""
+def by_part(tasks: Tasks) -> dict[str, Rows]:
+    """Give each task's shares without each part, in one order."""
+    order = parts_order(tasks)
     names = {part: WHOLE if part == NOTHING else part for part in order}
     return {
-        name: (found[part], {})
-        for part, name in names.items()
-        if part in found
+        title_of(task): {names[x]: (found[x], {}) for x in order if x in found}
+        for task, found in tasks.items()
+        if found
     }
 
 
@@ -137,29 +135,26 @@ def lost(shares: Shares, whole: Shares) -> float:
 
 
 @with_style
-def draw_rows(panels: Mapping[str, Rows]) -> Canvas:
+def draw_rows(title: str, rows: Rows) -> Canvas:
     """Draw a bar for each row, as long as its mean, a line from its lowest
     seed to its highest, and a mark where the whole model is."""
-    ((title, rows),) = panels.items()
-    page, known = Canvas(), any(name in SENTENCES for name in rows)
-    left, step = (0, ROW) if known else (LEFT, HIGH)
+    page = Canvas()
     page.bold(0, -42, title, ha="left")
-    marked = " (mark: nothing left out)" * any(x for _, x in rows.values())
-    page.note(0, -24, f"% right{marked}", ha="left")
+    page.note(0, -24, "% right (mark: nothing left out)", ha="left")
     for i, (name, (shares, whole)) in enumerate(rows.items()):
-        y, share, ends = step * i, mean_of(shares), ends_of(shares)
-        bad, middle = lost(shares, whole) > LOST, step * i + 16 * known
+        y, share, ends = ROW * i, mean_of(shares), ends_of(shares)
+        bad, middle = lost(shares, whole) > LOST, y + 16
         page.bold(0, y, name, ha="left")
         x = text_width(name, NAME, "bold") + 10
         page.note(x, y, SENTENCES.get(name, ""), ha="left")
-        box: Box = left, middle - BAR / 2, WIDE - left, BAR
+        box: Box = 0, middle - BAR / 2, WIDE, BAR
         page.rectangle(box, fill=False, ec=EDGE[0], lw=0.8)
-        box = left, middle - BAR / 2, share * (WIDE - left), BAR
+        box = 0, middle - BAR / 2, share * WIDE, BAR
         page.rectangle(box, fc=ORANGE if bad else EDGE[0], lw=0)
         drawn: list[tuple[Sequence[float], float]] = [(ends, 0)]
         drawn += [([mean_of(whole)] * 2, 8)] if whole else []
         for places, high in drawn:
-            xs = [left + (WIDE - left) * x for x in places]
+            xs = [WIDE * x for x in places]
             ys = middle - high, middle + high
             page.ax.plot(xs, ys, color=INK[0], lw=1.5, clip_on=False)
         write_share(page, (WIDE + 22, middle), shares, bad)
@@ -201,16 +196,18 @@ def draw_parts(panels: Mapping[str, Rows]) -> Canvas:
     box = LEFT, 0, WIDEST - LEFT, HIGH * len(names)
     page.cells(box, losses, SHARE, (0, 0.5))
     write_names(page, names)
-    write_sentences(page, HIGH * len(names) + 18, panels)
     return page
 
 
-def write_sentences(page: Canvas, top: float, titles: Iterable[str]) -> None:
-    """Write a sentence of each task that has one, below the table."""
-    for i, title in enumerate(x for x in titles if x in SENTENCES):
-        page.write(0, top + 17 * i, title, ha="left", weight="bold")
+@with_style
+def draw_kinds(titles: Iterable[str]) -> Canvas:
+    """Write a sentence of each task that has one."""
+    page = Canvas()
+    for y, title in enumerate(x for x in titles if x in SENTENCES):
+        page.write(0, 18 * y, title, ha="left", weight="bold")
         x = text_width(title, weight="bold") + 8
-        page.note(x, top + 17 * i, SENTENCES[title], ha="left")
+        page.note(x, 18 * y, SENTENCES[title], ha="left")
+    return page
 
 
 def write_names(page: Canvas, names: list[str]) -> None:

@@ -12,11 +12,7 @@ import my_transformer
 import pytest
 import torch
 
-from classroom.assignment import (
-    planted,
-    stranger,
-    student_notebook,
-)
+from classroom.assignment import planted, stranger, student_notebook
 from classroom.exercise import CODE_CELL, exercise, statement_files
 from classroom.grading import grade
 from classroom.judging import try_answer

@@ -18,11 +18,7 @@ from classroom.assignment import (
     parse_points,
     student_notebook,
 )
-from classroom.commands import (
-    strangers,
-    with_typed,
-    write_pages,
-)
+from classroom.commands import strangers, with_typed, write_pages
 from classroom.exercise import exercises
 from classroom.grading import Grade, Mark, mark, mistakes, read_outcome
 from classroom.judging import RULE, Verdict, try_answer

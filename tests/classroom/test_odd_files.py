@@ -157,9 +157,7 @@ def test_of_several_notebooks_that_with_most_of_the_answers_is_graded(
     assert submission.wrong == f"of 5 files, b.ipynb was graded{why}"
 
 
-def test_a_folder_with_a_whole_library_is_read_as_far_as_it_matters(
-    tmp_path,
-):
+def test_a_folder_with_a_whole_library_is_read_as_far_as_it_matters(tmp_path):
     library = {f"m{i:04}_py": RIGHT for i in range(1000)}
     work = {"work__week_ipynb": source_text(notebook(RIGHT))}
     written(tmp_path / "asha", **library, **work)
@@ -179,9 +177,7 @@ def test_a_file_made_to_be_slow_is_read_in_a_moment(tmp_path):
         assert len(submission.cells) == 1
 
 
-def test_of_a_notebook_that_was_saved_twice_the_worked_one_is_graded(
-    tmp_path,
-):
+def test_of_a_notebook_that_was_saved_twice_the_worked_one_is_graded(tmp_path):
     stub = "def dealt_out(x, n_heads):\n    ...\n"
     files = written(tmp_path / "asha", work_ipynb=source_text(notebook(stub)))
     twice = files[0].with_name("work (1).ipynb")

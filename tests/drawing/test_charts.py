@@ -29,6 +29,8 @@ def test_bars_of_all_panels_have_one_scale():
                 HOT.tolist(),
             )
     assert len(scales) == 1
+    own = bars(COLD, 9 * HOT, labels=WORDS, one_scale=False).figures[0].axes
+    assert own[1].get_xlim()[1] == pytest.approx(6 * own[0].get_xlim()[1])
 
 
 def test_each_bar_has_its_word_its_gloss_and_its_number():
@@ -79,6 +81,10 @@ def test_rows_of_seeds_are_named_and_means_are_written():
     )
     assert numbers.splitlines()[1].split() == ["wsd", "95.00", "98.40"]
     assert repr(seeds(FEW, axis="loss")).startswith("loss: FEW (2,): mean")
+    kinds = seeds(FEW, MANY, FEW, axis="x", titles=["a, 1", "a, 2", "b, 1"])
+    names = kinds.figures[0].axes[0].get_yticklabels()
+    one, other, last = (name.get_color() for name in names)
+    assert one == other != last
 
 
 def test_a_line_goes_through_its_values_and_so_do_its_words_and_numbers():

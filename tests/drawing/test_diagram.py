@@ -90,8 +90,11 @@ def test_the_strip_has_the_shapes_of_what_is_lit_of_memory_and_the_head(name):
     seen = traced(name)
     b, s, t, c = (seen.sizes[0][key] for key in "BSTC")
     lit_here, head = (b, t, c), (b, t, seen.result.shape[-1])
-    drawn = written_shapes(where(seen, "cross_attention"))
+    picture = where(seen, "cross_attention")
+    drawn = written_shapes(picture)
     assert drawn == [str(shape) for shape in (lit_here, head, (b, s, c))]
+    small, broad = picture.svg().split(' display="none"')
+    assert ("att." in small, "attention" in broad) == (True, True)
 
 
 @pytest.mark.slow

@@ -181,6 +181,19 @@ def test_words_below_are_turned_where_they_would_meet(columns, turned):
     assert {text.get_rotation() for text in written} == {turned}
 
 
+def test_a_framed_row_of_scores_alone_has_digits_the_largest_bold():
+    both = [*ENGLISH[:3], *NEPALI[:3]]
+    framed = {"row": 2, "diagonal": 1, "columns": both}
+    picture = heatmap(SCORES[:, :3], SCORES[:, :3], **framed)
+    written = [x for x in cells_axes(picture).texts if x.get_text()]
+    looks = [(x.get_text(), x.get_weight()) for x in written]
+    assert looks[0] == ("3.00", "bold")
+    assert looks[1:] == [("−3.46", "normal"), ("0.50", "normal")]
+    boxes = [x.get_bbox().bounds for x in cells_axes(picture).patches]
+    assert boxes == [(0, 2, 3, 1), *((i, i + 1, 1, 1) for i in range(3))]
+    assert [w for x in picture.panels for w in x.matrix.labels[1]] == both
+
+
 def test_padding_is_grey():
     words = ["[PAD]", "a", "b", "[SOS]"]
     ax = cells_axes(heatmap(SCORES, rows=words, columns=words))

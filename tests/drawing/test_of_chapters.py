@@ -7,15 +7,9 @@ import re
 
 import pytest
 import torch
+from matplotlib import patches
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
-from matplotlib.patches import (
-    Circle,
-    FancyBboxPatch,
-    PathPatch,
-    Rectangle,
-    Wedge,
-)
 from pictures.alignment import BAND, bands, ribbons
 from pictures.arrows import arrows
 from pictures.beam_tree import WatchedBeams, beam_tree
@@ -147,8 +141,8 @@ def test_what_cannot_be_drawn_is_refused(draw, rule):
 
 SAID = [
     (
-        lambda: word_rows(["a", "b"], [4, 0], ["a", "?"], titles="xyz"),
-        "x: a b. y: 4 0. z: a ?. Not the same in the end: b.",
+        lambda: word_rows("ab", "40", "a?", titles="xyz", names="mn"),
+        "x: a, b. y: 4, 0. z: a, ?. Not the same in the end: n.",
     ),
     (
         lambda: without(CUT),
@@ -203,7 +197,9 @@ def cells(picture) -> dict[tuple, list[float]]:
 
 def wires(picture) -> list:
     """The points of each curve."""
-    return [path.get_path().vertices for path in found(picture, PathPatch)]
+    return [
+        path.get_path().vertices for path in found(picture, patches.PathPatch)
+    ]
 
 
 # --- arrows --------------------------------------------------------------
@@ -211,7 +207,7 @@ def wires(picture) -> list:
 
 def test_a_shadow_is_as_long_as_the_dot_product_says():
     picture = shadows(V[0], V[1:], ["a", "b", "c", "थिएन"])
-    bars = found(picture, Rectangle)
+    bars = found(picture, patches.Rectangle)
     wide = torch.tensor([bar.get_width() for bar in bars])
     assert_close(wide / wide[1], (V[1:] @ V[0]).abs())
     one, other, down = (to_hex(bar.get_facecolor()) for bar in bars)
@@ -229,7 +225,7 @@ def test_the_dots_of_positions_are_the_numbers_of_the_table():
 
 def test_two_that_move_on_together_keep_the_angle_and_its_colour():
     picture = arrows(Q[[2, 3, 5, 5]], K[[0, 1, 3, 1]], "abcd", titles="qk")
-    wedges = found(picture, Wedge)
+    wedges = found(picture, patches.Wedge)
     angles = [wedge.theta2 - wedge.theta1 for wedge in wedges]
     between = math.degrees(math.acos(Q[2] @ K[0] / Q[2].norm() / K[0].norm()))
     assert_close(angles[:3], [between] * 3, atol=1e-3, rtol=0)
@@ -303,7 +299,7 @@ def test_what_is_stored_is_filled_and_all_that_is_hidden_is_hatched():
     assert both.bool().equal((PADDING & CAUSAL)[:, 0])
     hatched = sum(
         len(path.get_path()) // 5
-        for path in found(picture, PathPatch)
+        for path in found(picture, patches.PathPatch)
         if path.get_hatch()
     )
     every = [m.expand(2, 1, 8, 8) for m in (PADDING, CAUSAL, PADDING & CAUSAL)]
@@ -327,7 +323,7 @@ def framed_rows(picture) -> int:
     """How many rows are in frames."""
     frames = [
         patch.get_height()
-        for patch in found(picture, Rectangle)
+        for patch in found(picture, patches.Rectangle)
         if to_hex(patch.get_edgecolor()) == RIM[0]
     ]
     return round(sum(frames) / 15)
@@ -353,7 +349,7 @@ def test_what_a_cache_computes_is_framed_once_and_what_changes_again():
 def test_each_wire_ends_at_the_key_head_that_was_measured(keys):
     picture = head_wires(torch.tensor(keys))
     ends = [wire[-1].tolist() for wire in wires(picture)]
-    boxes = found(picture, FancyBboxPatch)
+    boxes = found(picture, patches.FancyBboxPatch)
     lefts = sorted(b.get_x() for b in boxes if b.get_y() == ends[0][1])
     assert [sum(left < x for left in lefts) - 1 for x, _ in ends] == keys
     some, every = max(keys) + 1, len(keys)
@@ -373,7 +369,7 @@ def test_each_wire_leads_through_the_row_that_the_id_has():
         assert ends[tuple(wire[-1])] == table[id_].tolist()
     marked = [
         path
-        for path in found(picture, PathPatch)
+        for path in found(picture, patches.PathPatch)
         if to_hex(path.get_edgecolor()) == RIM[0]
     ]
     assert len(marked) == 4  # two to the row, two from it
@@ -429,14 +425,19 @@ def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
     assert third[1] - first[1] == pytest.approx((wide[0] + wide[2]) / 2)
     assert first[2] + 0.15 * BAND == pytest.approx(100)
     picture = ribbons(WEIGHTS, rows=NEPALI[:2], columns=ENGLISH[:4], row="मुख")
-    lit = [to_hex(path.get_edgecolor()) for path in found(picture, PathPatch)]
+    lit = [
+        to_hex(path.get_edgecolor())
+        for path in found(picture, patches.PathPatch)
+    ]
     assert [colour == RIM[0] for colour in lit] == [False, False, True]
 
 
 def test_a_bar_is_the_mean_a_line_the_seeds_and_a_mark_the_whole():
     shares = {"names": {"nothing": {"1": 1.0}, "norms": SHARES}}
     picture = without(shares, "norms")
-    everything, part = (x.get_width() for x in found(picture, Rectangle))
+    everything, part = (
+        x.get_width() for x in found(picture, patches.Rectangle)
+    )
     seeds, whole = picture.figures[0].axes[0].lines
     mean = sum(SHARES.values()) / len(SHARES)
     assert part / everything == pytest.approx(mean)
@@ -447,6 +448,7 @@ def test_a_bar_is_the_mean_a_line_the_seeds_and_a_mark_the_whole():
 def test_a_table_has_the_mean_of_each_task_without_each_part():
     picture = without({"order": {"nothing": SHARES}, **CUT})
     drawn = texts(picture.svg())
+    assert drawn[0] == "order"  # is explained first
     assert drawn.count("68") == 2  # whole: of order, and of sums
     assert drawn.count("25") == 1  # without norms
 
@@ -468,7 +470,7 @@ def test_a_guess_is_what_norm_and_head_make_of_the_stream(seen):
         model(*EXAMPLE[:2])
         logits = model.head(model.decoder.norm(torch.stack(got)[:, 1, :6]))
     picture = before_the_english(seen, EXAMPLE, at=1)
-    boxes = found(picture, Rectangle)
+    boxes = found(picture, patches.Rectangle)
     drawn = [x.get_width() / boxes[0].get_width() for x in boxes[1::2]]
     chances = logits.softmax(-1).amax(-1)
     assert drawn == pytest.approx(chances.T.flatten().tolist(), abs=1e-5)
@@ -480,7 +482,7 @@ def test_a_shadow_times_the_length_of_its_row_is_the_score(seen):
     picture = stream_turns(seen, EXAMPLE, at=1, place=1)
     scores = [float(x) for x in re.findall(r"\d+\.\d", picture.text)]
     heads = seen.model.head.weight.detach()[[93, 101]]  # खाट, कुकुरले
-    feet = [math.hypot(*dot.center) for dot in found(picture, Circle)]
+    feet = [math.hypot(*dot.center) for dot in found(picture, patches.Circle)]
     shadows = torch.tensor(feet) * heads.norm(dim=1)
     scale = shadows / torch.tensor(scores[::3])
     assert_close(scale[0], scale[1], rtol=0.01, atol=0)

@@ -15,16 +15,8 @@ from PIL import Image
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import NEPALI, SCORES
 from tformer_lite import heatmap
-from tformer_lite.drawing.surface import picture
-from tformer_lite.drawing.surface.palette import (
-    AXES,
-    HIGHLIGHT,
-    INK,
-    KINDS,
-    LINES,
-    PAPER,
-    SHADE,
-)
+from tformer_lite.drawing.surface import palette, picture
+from tformer_lite.drawing.surface.palette import AXES, INK, KINDS, LINES
 from tformer_lite.drawing.surface.picture import Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
@@ -67,9 +59,10 @@ PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
 CELLS = [pair for k in KINDS.values() for pair in k.counterparts().items()]
 # What is written or drawn, and the grounds that it may stand on.
 INKS = {
-    "lines": ([pair for pair, *_ in LINES], [PAPER, PANELS]),
-    "letters": ([INK, *(ink for _, ink in AXES.values())], [PAPER, HIGHLIGHT]),
-    "numbers": ([INK], [*CELLS, SHADE]),
+    "lines": ([pair for pair, *_ in LINES], [palette.PAPER, PANELS]),
+    "letters": ([INK, *(ink for _, ink in AXES.values())], [palette.PAPER]),
+    "lit": ([INK, *(ink for _, ink in AXES.values())], [palette.HIGHLIGHT]),
+    "numbers": ([INK], [*CELLS, palette.SHADE]),
 }
 
 

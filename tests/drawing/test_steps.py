@@ -4,17 +4,10 @@ import math
 
 import pytest
 import torch
-from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from tests.helpers.drawings import letter_faults, texts_on
-from tformer_lite import (
-    attention_steps,
-    running_example,
-    running_model,
-    running_trace,
-    trace,
-)
+from tformer_lite import attention_steps, running_example, running_trace, trace
 from tformer_lite.drawing.surface.palette import HIGHLIGHT, RIM, SHUT
 
 WRITES = "hungry भोको,dog कुकुरले,Hari हरिलाई,saw देख्यो,।,[EOS],[PAD],[PAD]"
@@ -53,7 +46,7 @@ def areas(picture, look: str) -> list[float]:
 
 
 def test_the_letters_are_those_of_the_sequences_also_where_t_is_not_s():
-    model, example = running_model(), running_example()
+    model, example = running_trace().model, running_example()
     src, tgt = example.src[:, :6], example.tgt[:, :5]
     dims = {"B": 2, "S": 6, "T": 5, "H": 3, "D": 4, "C": 12}
     seen = trace(model, src, tgt, dims=dims, keep=True)
@@ -68,10 +61,11 @@ def test_the_letters_are_those_of_the_sequences_also_where_t_is_not_s():
         for matrix in matrices:
             assert "".join(matrix.axes).replace("~", "") == letter
             assert matrix.values.shape == size
-        for matrix, values in zip(
-            (*matrices[:1], *matrices[2:]), found[2:5], strict=True
-        ):
-            assert matrix.values.equal(values[1, 2])
+        wanted = [x[1, 2] for x in found[2:5]]
+        # Something is hidden in the decoder alone.
+        del (matrices if letter == "TT" else wanted)[1]
+        for matrix, values in zip(matrices, wanted, strict=True):
+            assert matrix.values.equal(values)
 
 
 def test_percent_are_written_from_5_on_and_only_where_nothing_is_hidden(
@@ -93,11 +87,12 @@ def test_a_band_leads_one_row_through_all_panels_and_is_said(picture):
         for ax in axes:
             (x, top), (right, low) = ax.transData.transform([[0, 3], [8, 4]])
             assert band.x0 < x < right <= band.x1
-            assert low < band.y0 < band.y1 < top
-            (rim,) = [x for x in ax.collections if type(x) is LineCollection]
-            assert to_hex(rim.get_color()[0]) == RIM[0]
-            ends = [line.tolist() for line in rim.get_segments()]
-            assert ends == [[[0, y], [8, y]] for y in (3, 4)]
+            assert low <= band.y0 + 1 < band.y1 <= top + 1
+        frame = axes[1].patches[-1]
+        assert to_hex(frame.get_edgecolor()) == RIM[0]
+        assert (frame.get_y(), frame.get_height()) == (3, 1)
+        seen = frame.get_window_extent()
+        assert (seen.x0, seen.x1) == pytest.approx((band.x0, band.x1), abs=1)
     first = picture.text.split("\n\n")[0]
     assert first == (
         "scores, mask, masked and weights (8, 8): rows T (target position), "
@@ -107,13 +102,13 @@ def test_a_band_leads_one_row_through_all_panels_and_is_said(picture):
     )
 
 
-def test_hidden_cells_are_dark_then_hatched_and_an_open_mask_is_empty(picture):
+def test_hidden_cells_are_dark_then_hatched_and_no_open_mask_is_drawn(picture):
     assert areas(picture, SHUT[0]) == [0, 31, 0, 0]
     assert areas(picture, "////") == [0, 0, 31, 31]
     free = attention_steps(running_trace().attention()[2])
-    assert areas(free, SHUT[0]) == areas(free, "////") == [0] * 4
-    assert free.panels[1].matrix.values.all()
-    assert "masked." not in free.text
+    assert areas(free, SHUT[0]) == areas(free, "////") == [0] * 2
+    assert [x.matrix.title for x in free.panels] == ["scores", "weights"]
+    assert "mask" not in free.text
 
 
 def test_a_large_number_hides_as_infinity_does_and_no_mask_hides_nothing():
@@ -129,11 +124,11 @@ def test_a_large_number_hides_as_infinity_does_and_no_mask_hides_nothing():
 
     assert hidden(torch.tensor([0.0, 0.0, -1e9])) == [0, 3, 3, 3]
     assert hidden(torch.tensor([0.0, 0.0, -math.inf])) == [0, 3, 3, 3]
-    assert hidden(torch.tensor([0.0, 1.0, 2.0])) == [0, 0, 0, 0]
+    assert hidden(torch.tensor([0.0, 1.0, 2.0])) == [0, 0]
     (plain,) = trace(
         lambda q: (q @ q.mT).softmax(-1) @ q, q, keep=True
     ).attention()
-    assert attention_steps(plain, at=(0, 1)).panels[1].matrix.values.all()
+    assert len(attention_steps(plain, at=(0, 1)).panels) == 2
 
 
 def test_letters_are_11_pixels_fit_a_phone_and_do_not_meet(picture):
@@ -141,8 +136,8 @@ def test_letters_are_11_pixels_fit_a_phone_and_do_not_meet(picture):
     for figure in picture.figures:
         assert min(text.get_size() for text in texts_on(figure)) >= 11
     drawn = [x.get_text() for x in map(texts_on, picture.figures) for x in x]
-    assert drawn.count(WRITES[0]) == 1  # all rows are those at the left
-    assert [x for x in drawn if x in "1+2=3→4"] == [*"12+34→="]
+    assert drawn.count(WRITES[0]) == 2  # once in each line of a phone
+    assert [x for x in drawn if x in "1+2=3→4"] == [*"12+34→"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
     check_axis,
@@ -21,7 +22,6 @@ from tformer_lite.drawing.surface.matrix import (
     with_minus,
 )
 from tformer_lite.drawing.surface.page import (
-    HALF,
     NAME,
     PANEL,
     SIZE,
@@ -36,21 +36,11 @@ from tformer_lite.drawing.surface.page import (
     shape_width,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import (
-    AROUND_ZERO,
-    DARK,
-    EDGE,
-    GREY,
-    INK,
-    KINDS,
-    SHARE,
-)
 from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
 MOST_ROWS = 24  # rows and columns that are drawn cell by cell
 # Cells: a square, with digits; an image.
 SQUARE, ROW_HEIGHT, IMAGE_HEIGHT, LARGE = 20, 22, 320, 29
-UNWRITTEN = set("01234")  # percent that are not written
 LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
 SHAPE_HEIGHT, TITLE_HEIGHT = 36, 15  # heights in a heading
 STEPS = [x * 10**i for i in range(6) for x in (1, 2, 5)]  # between words
@@ -65,18 +55,22 @@ def heatmap(
     kind: str | None = None,
     titles: list[str] | None = None,
     row: int | str | None = None,
+    diagonal: int | None = None,
 ) -> Picture:
     """Draw matrices as heatmaps, side by side: (T, S) -> a picture.
 
     Each panel is headed by its argument as you wrote it and its shape;
     `titles` replaces what you wrote. `axes` names rows and columns by the
     book's letters, or by plain words ("beam word"); `rows` and `columns`
-    label them. `kind` is "scores" (colours centred on 0), "weights" (fixed
-    from 0 to 1), "percent" (weights in large cells, none below 5 % written)
-    or "mask"; left out, it is read off the values. Cells of −∞, and cells
-    where `mask` is False, are hatched. The `row` of a word or number is
-    framed. Long tables are drawn as images. Raises ValueError for anything
-    but matrices, and for a row that is none.
+    label them; twice as many columns are those of both panels in turn.
+    `kind` is "scores" (colours centred on 0), "weights" (fixed from 0 to 1),
+    "percent" (weights in large cells, none below 5 % written) or "mask";
+    left out, it is read off the values. Cells of −∞, and cells where `mask`
+    is False, are hatched. The `row` of a word or number is framed, and of
+    scores it alone has digits; framed are, too, the cells of a `diagonal`,
+    whose row number is so much larger than that of their column. Long tables
+    are drawn as images. Raises ValueError for anything but matrices, and for
+    a row that is none.
 
     >>> heatmap(softmax(torch.zeros(2, 3)), titles=["weights"])
     weights (2, 3): rows T (target position), columns ...
@@ -85,18 +79,29 @@ def heatmap(
     titles = titles or ["matrix"] * len(matrices)
     if not matrices or len(titles) != len(matrices):
         raise ValueError(f"{len(matrices)} matrices, {len(titles)} titles.")
-    letters, labels = tuple(axes.split()), (rows, columns)
+    letters, words = tuple(axes.split()), column_words(matrices, columns)
     for letter in letters:
         check_axis(letter)
     if len(letters) != 2:
         raise ValueError(f"{axes=} must be two names, such as 'T S'.")
     shown = [
-        Matrix(title, values, letters, labels, mask, kind, row)
-        for title, values in zip(titles, matrices)
+        Matrix(title, values, letters, (rows, some), mask, kind, row, diagonal)
+        for title, values, some in zip(titles, matrices, words)
     ]
-    figures, boxes = draw_matrices(shown, HALF if shown[1:] else PANEL)
+    figures, boxes = draw_matrices(shown)
     panels = [Panel(m, box, i) for i, (m, box) in enumerate(zip(shown, boxes))]
-    return Picture(figures, describe(shown), DARK, panels=panels)
+    return Picture(figures, describe(shown), palette.DARK, panels=panels)
+
+
+def column_words(
+    matrices: Sequence[Tensor], words: list[str] | None
+) -> list[list[str] | None]:
+    """Give each panel the words of its columns: the same, or its part."""
+    size, count = len(words or "") // len(matrices), len(matrices)
+    fits = (torch.as_tensor(x).shape[-1:] == (size,) for x in matrices)
+    if words and all(fits):
+        return [words[i * size : (i + 1) * size] for i in range(count)]
+    return [words] * count
 
 
 @dataclass(frozen=True)
@@ -111,11 +116,10 @@ class Grid:
 
 
 def draw_matrices(
-    matrices: Sequence[Matrix], wide: float
+    matrices: Sequence[Matrix],
 ) -> tuple[list[Figure], list[Box]]:
-    """Draw a panel, at most so wide, for each matrix, and say where its cells
-    are."""
-    room = wide - max(map(row_margin, matrices))
+    """Draw a panel for each matrix, and say where its cells are."""
+    room = PANEL - max(map(row_margin, matrices))
     grid = grid_of(matrices, room)
     heading = heading_of(matrices, room)
     figures, boxes = list[Figure](), list[Box]()
@@ -125,8 +129,8 @@ def draw_matrices(
         ax = draw_matrix(page, (0, heading.high), matrix, grid)
         page.hatch(runs(matrix.hidden), ax)
         draw_head(page, matrix, heading)
-        if matrix.row is not None:
-            page.frame((0, matrix.row, columns, 1), ax)
+        for box in matrix.framed:
+            page.frame(box, ax)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]
             draw_scales(page, {m.kind: limits(m, grid) for m in shown})
@@ -147,8 +151,8 @@ def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
         high = min(IMAGE_HEIGHT / rows, SQUARE)
         wide = min(wide, high if rows == columns else SQUARE)
         return Grid(wide, high, False, most)
-    cells = {cell for m in matrices for row in m.cells for cell in row}
-    least = max(text_width(with_minus(x)) for x in cells) + 2
+    cells = {text for m in matrices for row in m.texts for text in row}
+    least = max(map(text_width, cells)) + 2
     if least <= wide:
         return Grid(min(wide, max(least + 9, 40)), ROW_HEIGHT, True, most)
     return Grid(min(wide, SQUARE), min(wide, SQUARE), False, most)
@@ -237,22 +241,23 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
     """Draw coloured cells, with a number in each where it fits."""
     import seaborn as sns  # slow: imported when something is to be drawn
 
-    kind, (low, high) = KINDS[matrix.kind], limits(matrix, grid)
-    texts = [list(map(with_minus, row)) for row in matrix.cells]
-    if matrix.kind == "percent":
-        texts = [["" if x in UNWRITTEN else x for x in row] for row in texts]
+    kind, (low, high) = palette.KINDS[matrix.kind], limits(matrix, grid)
     look: Style = {"vmin": low, "vmax": high, "cmap": kind.scale(kind.light)}
-    look |= {"annot_kws": {"color": INK[0], "size": SIZE}, "fmt": ""}
-    look |= {"linewidths": 0.6, "linecolor": EDGE[0], "clip_on": False}
+    look |= {"annot_kws": {"color": palette.INK[0], "size": SIZE}, "fmt": ""}
+    look |= {"linewidths": 0.6, "linecolor": palette.EDGE[0], "clip_on": False}
     look |= {"xticklabels": False, "yticklabels": False, "cbar": False}
     values = matrix.values.double().masked_fill(matrix.hidden, 0).numpy()
-    sns.heatmap(values, annot=texts if grid.digits else None, ax=ax, **look)
+    digits = matrix.texts if grid.digits else None
+    sns.heatmap(values, annot=digits, ax=ax, **look)
+    if matrix.row is not None and len(ax.texts) == values.size:
+        i, j = matrix.best
+        ax.texts[i * values.shape[1] + j].set_weight("bold")
 
 
 def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
     """Draw a long table as an image: colours that let the page through, so
     that they do on a dark one, too."""
-    kind = AROUND_ZERO if matrix.kind == "scores" else KINDS[matrix.kind]
+    kind = palette.KINDS[matrix.kind]
     share = matrix.values.double() / ends[1]
     share = share.masked_fill(matrix.hidden, 0).nan_to_num().clamp(-1, 1)
     colours = torch.tensor([to_rgb(kind.light[0]), to_rgb(kind.light[-1])])
@@ -280,28 +285,31 @@ def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
     rows, columns = matrix.labels
     room = longest(columns) + 4
     level = all(map(str.isdecimal, columns)) or room <= cell[0]
-    room = room if level else 12
+    slanted = not level and cell[0] >= 16  # nearer ones are upright
     ax.set_axis_on()
     ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     ax.tick_params(pad=4)
+    ax.xaxis.set_tick_params(pad=8 if slanted else 4)
     ax.set_frame_on(max(len(rows), len(columns)) > MOST_ROWS)
     label_axis(ax.yaxis, rows, 11 / cell[1])
-    label_axis(ax.xaxis, columns, room / cell[0])
-    turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-    if cell[0] < 16:  # too near: upright
-        turn = {"rotation": 90}
+    room, aside = room if level else 12, 5 * slanted
+    label_axis(ax.xaxis, columns, room / cell[0], aside / cell[0])
+    slant: Style = {"rotation": 60, "rotation_mode": "anchor", "ha": "right"}
+    turn = slant | {"va": "baseline"} if slanted else {"rotation": 90}
     for text in ax.get_xticklabels():
         text.set(**({} if level else turn))
 
 
-def label_axis(axis: Axis, words: list[str], step: float) -> None:
+def label_axis(
+    axis: Axis, words: list[str], step: float, aside: float = 0
+) -> None:
     """Write the words of an axis, so many cells apart; padding is grey."""
     places = range(0, len(words), next(s for s in STEPS if s >= step))
     texts = [ellipsize(words[i], LONGEST) for i in places]
-    axis.set_ticks([i + 0.5 for i in places], texts)
+    axis.set_ticks([i + 0.5 + aside for i in places], texts)
     for text in axis.get_ticklabels():
         padding = text.get_text() == "[PAD]"
-        text.set_color((GREY if padding else INK)[0])
+        text.set_color((palette.GREY if padding else palette.INK)[0])
 
 
 def draw_scales(
@@ -318,7 +326,7 @@ def draw_scales(
         for text in (*names, with_minus(texts[0])):
             page.note(x, middle, text, ha="left")
             x += text_width(text) + 6
-        kind, box = SHARE if low == 0 else AROUND_ZERO, (x, middle - 5, 45, 10)
+        kind, box = palette.KINDS[name], (x, middle - 5, 45, 10)
         shades = torch.linspace(low, high, 9)[None]
         page.cells(box, shades, kind, (low, high))
         page.note(x + 51, middle, texts[1], ha="left")

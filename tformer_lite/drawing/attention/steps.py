@@ -9,17 +9,8 @@ from matplotlib.patches import Circle, Rectangle
 from torch import Tensor
 
 from shapewatch.tracing.questions.attention import Attention
-from tformer_lite.drawing.attention.heatmaps import (
-    LARGE,
-    Grid,
-    draw_matrix,
-    draw_scales,
-    largest_score,
-    limits,
-    longest,
-    runs,
-    shape_room,
-)
+from tformer_lite.drawing.attention import heatmaps
+from tformer_lite.drawing.attention.heatmaps import Grid
 from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
@@ -31,7 +22,6 @@ from tformer_lite.drawing.surface.page import (
     PANEL,
     Box,
     Page,
-    Place,
     Style,
     crop,
     ellipsize,
@@ -41,11 +31,12 @@ from tformer_lite.drawing.surface.page import (
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
-# Pixels: a matrix, what is above it, and between two of them, for the signs.
-SIDE, TOP, PLUS, SOFTMAX = 128, 42, 20, 46
+# Pixels: a matrix, what is above it, and between two of them, for the sign.
+SIDE, TOP, GAP = 134, 42, 20
 TITLES = "scores", "mask", "masked", "weights"
 SIGN: Style = {"size": 18, "color": palette.RIM[0]}
-READ_AS = "", "dark: may not look", "hatched: hidden", "each row: 100 %"
+READ_AS = {"mask": "dark: may not look", "masked": "1 + 2, hatched: hidden"}
+READ_AS["weights"] = "softmax of a row, %"
 
 
 def attention_steps(
@@ -54,16 +45,16 @@ def attention_steps(
     rows: list[str] | None = None,
     columns: list[str] | None = None,
     row: int | str | None = None,
-    titles: Sequence[str] | None = None,
 ) -> Picture:
     """Draw an attention of a trace step by step: (T, S) -> a picture.
 
     It reads as one equation, on a phone in two lines: scores + mask =
-    masked, and by softmax the weights, in percent from 5 on. `at` chooses
-    example and head of what `Trace.attention()` found, whose letters the
-    axes have. `rows` are words, and so are `columns` (left out, the same); a
-    band leads the `row` of a word or number through all four. `titles`
-    replaces their titles. Raises ValueError for a place or row that is none.
+    masked, and by softmax the weights, in percent from 5 on. Where a mask
+    hides nothing, it is scores and weights alone. `at` chooses example and
+    head of what `Trace.attention()` found, whose letters the axes have.
+    `rows` are words, and so are `columns` (left out, the same); a band leads
+    the `row` of a word or number through all. Raises ValueError for a place
+    or row that is none.
 
     >>> attention_steps(running_trace().attention()[0], at=(1, 0))
     scores, mask, masked and weights (8, 8): rows S ...
@@ -76,16 +67,18 @@ def attention_steps(
     masks = None, None, seen, seen
     kinds = "scores", "mask", "scores", "percent"
     words = rows, columns or rows
-    steps = zip(titles or TITLES, shown, masks, kinds, strict=True)
+    steps = zip(TITLES, shown, masks, kinds, strict=True)
     made = [Matrix(t, x, letters, words, m, k, row) for t, x, m, k in steps]
-    first, second = draw_pair(made, 0), draw_pair(made, 1)
-    boxes = [(box, i) for i, x in enumerate((first, second)) for box in x[1]]
+    made = made if made[2].hidden.any() else made[::3]
+    pairs = [draw_pair(made, i) for i in range(0, len(made), 2)]
+    boxes = [(box, i) for i, pair in enumerate(pairs) for box in pair[1]]
     panels = [Panel(matrix, *place) for matrix, place in zip(made, boxes)]
     tables = [table_of(matrix, matrix.title) for matrix in made]
-    names = ", ".join(matrix.title for matrix in made[:3])
-    text = f"{names} and {matrix_sentences(made[3])}"
+    names = ", ".join(matrix.title for matrix in made[:-1])
+    text = f"{names} and {matrix_sentences(made[-1])}"
     text = "\n\n".join([text, *filter(None, tables)])
-    return Picture([first[0], second[0]], text, palette.DARK, panels=panels)
+    figures = [figure for figure, _ in pairs]
+    return Picture(figures, text, palette.DARK, panels=panels)
 
 
 def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
@@ -96,25 +89,29 @@ def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
     return values[tuple(at)]
 
 
-def draw_pair(made: Sequence[Matrix], line: int) -> tuple[Figure, list[Box]]:
-    """Draw scores + mask, or = masked and weights, which go on beside these,
-    on a phone below; say where the cells are."""
-    (rows, columns), words = made[0].values.shape, longest(made[0].labels[0])
-    side = min(SIDE, (PANEL - 16 - words - PLUS) / 2)
-    cell, pitch = min(LARGE, side / columns), side + (PLUS, SOFTMAX)[line]
-    page, row = Page(pitch + side, TOP + cell * rows), made[0].row
-    grid = Grid(cell, cell, cell > text_width("00"), largest_score(made))
-    steps = (2 * line, 0.0), (2 * line + 1, pitch)
-    axes = [draw_step(page, left, side, i, made[i], grid) for i, left in steps]
+def draw_pair(made: Sequence[Matrix], first: int) -> tuple[Figure, list[Box]]:
+    """Draw two steps in a line, from the first on, with the sign between
+    them; say where the cells are."""
+    (rows, columns), row = made[0].values.shape, made[0].row
+    words = heatmaps.longest(made[0].labels[0])
+    side = min(SIDE, (PANEL - 16 - words - GAP) / 2)
+    cell, pitch = min(heatmaps.LARGE, side / columns), side + GAP
+    page, most = (
+        Page(pitch + side, TOP + cell * rows),
+        heatmaps.largest_score(made),
+    )
+    grid = Grid(cell, cell, cell > text_width("00"), most)
     y = TOP + cell * (rows / 2 if row is None else row + 0.5)
-    x, above = (cell * columns + pitch) / 2, y - max(cell, 18) / 2 - 8
-    page.write(x, y, "+→"[line], **SIGN)
-    if line:
-        page.write(-11, y, "=", **SIGN)
-        page.write(x, above, "softmax", color=palette.RIM[0])
     if row is not None:
-        ends = (2 * x + 1, -30) if line else (-words - 5, 2 * side + 34)
-        draw_band(page, axes, row, ends, (y - cell / 2, cell))
+        box = (-words - 6, y - cell / 2, words + 6 + pitch + side, cell)
+        page.box(box, 0, fc=palette.HIGHLIGHT[0], lw=0)
+    places = [(first, 0.0), (first + 1, pitch)]
+    axes = [draw_step(page, x, side, i, made[i], grid) for i, x in places]
+    last = first + 2 == len(made)
+    page.write((cell * columns + pitch) / 2, y, "→" if last else "+", **SIGN)
+    if row is not None:
+        before = (words + 6 + pitch) / cell
+        page.frame((-before, row, before + columns, 1), axes[1])
     return crop(page.figure), [place_on_page(page.figure, ax) for ax in axes]
 
 
@@ -123,35 +120,23 @@ def draw_step(
 ) -> Axes:
     """Draw a step: its number, title and shape, how its cells are read, and
     the cells; those that the mask hides are dark there, and then hatched."""
-    wide, bold, hidden = shape_room(matrix), {"weight": "bold"}, matrix.hidden
+    wide, bold = heatmaps.shape_room(matrix), {"weight": "bold"}
+    hidden = heatmaps.runs(matrix.hidden)
     grid = replace(grid, digits=grid.digits and matrix.kind == "percent")
-    ax = draw_matrix(page, (left, TOP), matrix, grid)
+    ax = heatmaps.draw_matrix(page, (left, TOP), matrix, grid)
     page.add(Circle((left + 9, 9), 9, fc=palette.INK[0], lw=0))
     page.write(left + 9, 9, str(i + 1), color=palette.PAPER[0], **bold)
     title = ellipsize(matrix.title, side - wide - 28, size=NAME, **bold)
     page.write(left + 24, 9, title, size=NAME, ha="left", **bold)
     page.shape(left + side - wide / 2, 9, matrix.axes, matrix.values.shape)
-    page.note(left, 30, READ_AS[i], ha="left")
-    page.hatch(() if i == 1 else runs(hidden), ax)
-    for x, y, *size in runs(hidden) if i == 1 else ():
+    dark = matrix.kind == "mask"
+    page.note(left, 30, READ_AS.get(matrix.title, ""), ha="left")
+    page.hatch(() if dark else hidden, ax)
+    for x, y, *size in hidden if dark else ():
         ax.add_patch(Rectangle((x, y), *size, fc=palette.SHUT[0], lw=0))
-    if i:  # its rows are those at its left
+    if left:  # its rows are those at its left
         ax.set_yticks([])
-    else:
-        draw_scales(page, {"scores": limits(matrix, grid)}, (left, 30))
+    if not i:
+        ends = {"scores": heatmaps.limits(matrix, grid)}
+        heatmaps.draw_scales(page, ends, (left, 30))
     return ax
-
-
-def draw_band(
-    page: Page, axes: list[Axes], row: int, ends: Place, at: Place
-) -> None:
-    """Draw a band behind a row's cells, its rim over them: shut at its first
-    end, at the other it goes on in the other drawing."""
-    (shut, free), (top, high) = ends, at
-    way = 1 if shut > free else -1
-    for out, colour in (1, palette.RIM), (-1, palette.HIGHLIGHT):
-        box = (free, top - out), shut - free + way * out, high + 2 * out
-        page.add(Rectangle(*box, fc=colour[0], lw=0, in_layout=False))
-    look: Style = {"color": palette.RIM[0], "clip_on": False}
-    for ax in axes:
-        ax.hlines((row, row + 1), *ax.get_xlim(), lw=2, **look)

@@ -9,6 +9,7 @@ from matplotlib.patches import Circle
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape, shape_text
 from tformer_lite.drawing.diagram.anatomy import Part, Side, sides_of
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import check_known
 from tformer_lite.drawing.surface.page import (
     PANEL,
@@ -17,15 +18,6 @@ from tformer_lite.drawing.surface.page import (
     Style,
     shape_width,
     text_width,
-)
-from tformer_lite.drawing.surface.palette import (
-    DARK,
-    EDGE,
-    HATCH,
-    HIGHLIGHT,
-    INK,
-    PAPER,
-    RIM,
 )
 from tformer_lite.drawing.surface.picture import Picture
 
@@ -42,11 +34,11 @@ SHORT_LABELS = {
 }
 # Of a box, a shape, a row, a name.
 BOX, SHAPE_ROW, STEP, NAME_ROW = 32, 30, 54, 12
-BOX_GAP, EDGE_WIDTH, LABEL_ROW = 3, 2.5, 13  # between boxes; in them
+BROAD, LABEL_ROW = 589, 13  # of a broad page: 736 when enlarged; of a line
 SUM = 5.5  # radius of a sum
-FREE: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
-HERE: Style = {"fc": HIGHLIGHT[0], "ec": RIM[0], "lw": 2}
-BLOCK_EDGE: Style = {"fc": "none", "ec": EDGE[0], "lw": 0.8}
+FREE: Style = {"fc": palette.PAPER[0], "ec": palette.HATCH[0], "lw": 0.8}
+HERE: Style = {"fc": palette.HIGHLIGHT[0], "ec": palette.RIM[0], "lw": 2}
+BLOCK_EDGE: Style = {"fc": "none", "ec": palette.EDGE[0], "lw": 0.8}
 
 
 def where(seen: Trace, part: str) -> Picture:
@@ -74,8 +66,8 @@ def where(seen: Trace, part: str) -> Picture:
     if part not in names:
         there = ", ".join(name for name in PLACES_HERE if name in names)
         raise ValueError(f"this model has no {part}: it has {there}.")
-    page = draw_sides(sides, part)
-    return Picture([page.figure], sides_text(sides, part), DARK)
+    small, large = (draw_sides(sides, part, x).figure for x in (PANEL, BROAD))
+    return Picture([small], sides_text(sides, part), palette.DARK, broad=large)
 
 
 def sides_text(sides: Sides, name: str) -> str:
@@ -115,37 +107,42 @@ class SideRow:
     def __init__(self, page: Page, side: Side, top: float, above: bool):
         self.page, self.side, self.above = page, side, above
         self.middle, x = top + BOX / 2, 3.0
+        gap, edge = (3, 2.5) if page.width == PANEL else (9, 8)
+        self.margin = gap / 2  # around a block
         self.boxes: dict[Part, Box] = {}
         self.taken: list[tuple[float, float]] = []  # by shapes
         for part in side.parts:
-            wide = max(map(text_width, short_lines(part))) + 2 * EDGE_WIDTH
+            wide = max(map(text_width, self.lines(part))) + 2 * edge
             wide = 2 * SUM if part.name == "residual" else wide
             self.boxes[part] = x, top, wide, BOX
-            x += wide + BOX_GAP
-        self.end = x - BOX_GAP
+            x += wide + gap
+        self.end = x - gap
 
     def around(self, path: str) -> Box:
         """The box around all that is in a stack or in a block."""
         inside = [b for p, b in self.boxes.items() if p.path.startswith(path)]
         (left, top, *_), (last, _, wide, _) = inside[0], inside[-1]
-        return left - 1.5, top - 3, last + wide + 3 - left, BOX + 6
+        out = self.margin
+        return left - out, top - 3, last + wide + 2 * out - left, BOX + 6
 
     def centre(self, part: Part) -> float:
         """How far from the left the middle of a box is."""
         left, _, wide, _ = self.boxes[part]
         return left + wide / 2
 
+    def lines(self, part: Part) -> list[str]:
+        """Write a part's label in its lines, shorter where it has no room."""
+        short = SHORT_LABELS if self.page.width == PANEL else {}
+        return short.get(part.label, part.label.replace("-", "-\n")).split(
+            "\n"
+        )
 
-def short_lines(part: Part) -> list[str]:
-    """Write a part's label, or a shorter one, in its lines."""
-    return SHORT_LABELS.get(part.label, part.label).split("\n")
 
-
-def draw_sides(sides: Sides, name: str) -> Page:
+def draw_sides(sides: Sides, name: str, wide: float) -> Page:
     """Draw a row of boxes for each side, with the part of a name lit and its
     shape."""
     first = NAME_ROW + (SHAPE_ROW if sides[1:] else 4)
-    page = Page(PANEL, first + STEP * (len(sides) - 1) + BOX + SHAPE_ROW)
+    page = Page(wide, first + STEP * (len(sides) - 1) + BOX + SHAPE_ROW)
     rows = [
         SideRow(page, side, first + STEP * i, above=not i and bool(sides[1:]))
         for i, side in enumerate(sides)
@@ -170,7 +167,7 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
         page.box(row.around(side.stack if name == side.name else ""), **HERE)
     for part, box in row.boxes.items():
         style = HERE if part in lit else FREE
-        x, lines = row.centre(part), short_lines(part)
+        x, lines = row.centre(part), row.lines(part)
         if part.name == "residual":
             page.add(Circle((x, row.middle), SUM, **style))
         else:
@@ -183,7 +180,7 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
         page.arrow(*ends, arrowstyle="-")
     many = f" × {side.n_blocks}" if side.n_blocks > 1 else ""
     y = row.middle - BOX / 2 - (SHAPE_ROW + 6 if row.above else 9)
-    named: Style = {"color": INK[0]} if name == side.name else {}
+    named: Style = {"color": palette.INK[0]} if name == side.name else {}
     page.note(0, y, side.name + many, ha="left", weight="bold", **named)
 
 

@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
+from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     check_axis,
     labels_for,
@@ -26,7 +27,6 @@ from tformer_lite.drawing.surface.matrix import (
     with_minus,
 )
 from tformer_lite.drawing.surface.page import (
-    HALF,
     NAME,
     PANEL,
     SIZE,
@@ -34,23 +34,14 @@ from tformer_lite.drawing.surface.page import (
     lines,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import (
-    AROUND_ZERO,
-    AXES,
-    DARK,
-    GREY,
-    INK,
-    LINE,
-    LINES,
-)
 from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import first_largest
 
-BLUE, _, ORANGE = zip(AROUND_ZERO.light, AROUND_ZERO.dark)
+BLUE, _, ORANGE = zip(palette.AROUND_ZERO.light, palette.AROUND_ZERO.dark)
 HEAD, BAR, DOTS, HIGH = 15, 22, 30, 170  # heights: lines of a heading, rows
 SHORTEST = 40  # how long the longest bar is, at least
 TEXT_ROWS = 16  # places whose numbers the text face of lines gives, at most
-RUNS = {letter: words for letter, (words, _) in AXES.items()}
+RUNS = {letter: words for letter, (words, _) in palette.AXES.items()}
 RUNS["step"] = "batches learned from"
 FEW: Style = {"steps": [1, 2, 5, 10], "min_n_ticks": 1}  # round numbers
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -61,14 +52,15 @@ def bars(
     labels: Sequence[str],
     glosses: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
+    one_scale: bool = True,
 ) -> Picture:
     """Draw vectors as bars beside words: (V), (V) -> a picture.
 
     Each vector has a panel, headed by its argument as you wrote it; `titles`
     replaces what you wrote, and what follows a line feed there is set small.
-    All panels have one scale. `labels` says what each bar stands for, and
-    `glosses` says it once more, such as a word's translation. Raises
-    ValueError for anything but vectors as long as `labels`.
+    All panels have `one_scale`, or each its own. `labels` says what each bar
+    stands for, and `glosses` says it once more, such as a word's translation.
+    Raises ValueError for anything but vectors as long as `labels`.
 
     >>> bars(torch.tensor([0.75, 0.25]), labels=["घर", "रुख"], titles=["p"])
     p (2,): 2 bars. p is largest for घर ...
@@ -78,8 +70,8 @@ def bars(
     values = [vector_of(x, row, size) for x, row in zip(titles, rows)]
     words = labels_for(list(labels), size)
     said = labels_for(list(glosses or [""] * size), size)
-    chart = Bars(titles, values, words, said)
-    return Picture(draw_bars(chart), bars_text(chart), DARK)
+    chart = Bars(titles, values, words, said, one_scale)
+    return Picture(draw_bars(chart), bars_text(chart), palette.DARK)
 
 
 @dataclass(frozen=True)
@@ -91,20 +83,17 @@ class Bars:
     values: Sequence[Tensor]
     labels: Sequence[str]
     glosses: Sequence[str]
+    one_scale: bool = True
 
     def texts(self, i: int) -> list[str]:
-        """Write the values of a vector."""
-        return list(map(bar_text, self.values[i].tolist()))
+        """Write the values of a vector: whole numbers without decimals."""
+        values = self.values[i].tolist()
+        return [f"{x:,}" if isinstance(x, int) else number(x) for x in values]
 
     def words(self, i: int) -> list[str]:
         """Give the label of a place, and its gloss, if there are any."""
         both = [self.labels[i], self.glosses[i]]
         return both if any(self.glosses) else both[:1]
-
-
-def bar_text(value: float) -> str:
-    """Write a whole number with its thousands apart, others with decimals."""
-    return f"{value:,}" if isinstance(value, int) else number(value)
 
 
 def bars_text(chart: Bars) -> str:
@@ -138,16 +127,16 @@ def draw_bars(chart: Bars) -> list[Figure]:
     heads = [heading_lines(title, wide) for title in chart.titles]
     step = BAR + 14 * max(text.count("\n") for text in names + glosses)
     high = HEAD * most_lines(heads) + 10 + step * len(names)
-    ends = torch.cat([torch.zeros(1), *chart.values]).aminmax()
-    low, top = (end.item() for end in ends)
     figures, panels = list[Figure](), range(count)
     for some in (panels[i : i + each] for i in panels[::each]):
         figure, axes = new_axes(PANEL, high, len(some))
         for ax, i in zip(axes, some):
             draw_vector(ax, chart, i)
             draw_heading(ax, heads[i], most_lines(heads))
-        beyond = (top - low or 1) * digits / (wide - digits)
-        ax.set(xlim=(low, top + beyond), xticks=[])
+            shown = chart.values if chart.one_scale else [chart.values[i]]
+            low, top = torch.cat([torch.zeros(1), *shown]).aminmax()
+            beyond = (top - low or 1) * digits / (wide - digits)
+            ax.set(xlim=(low.item(), (top + beyond).item()), xticks=[])
         draw_words(axes[0].yaxis, names, glosses, gloss)
         figures.append(figure)
     return figures
@@ -163,10 +152,10 @@ def draw_vector(ax: Axes, chart: Bars, i: int) -> None:
     look: Style = {"palette": colours, "saturation": 1, "legend": False}
     look |= {"errorbar": None, "hue": places, "orient": "h", "width": 0.64}
     sns.barplot(x=values, y=places, ax=ax, **look)
-    ax.axvline(0, color=LINE[0], lw=1)
+    ax.axvline(0, color=palette.LINE[0], lw=1)
     for y, (value, text) in enumerate(zip(values, chart.texts(i))):
         none = text.strip("-0.") == ""
-        style: Style = {"color": (GREY if none else INK)[0]}
+        style: Style = {"color": (palette.GREY if none else palette.INK)[0]}
         place = (max(value, 0), y), (4, 0), "data", "offset points"
         end = ax.annotate(with_minus(text), *place, va="center", **style)
         end.set_in_layout(False)
@@ -180,7 +169,7 @@ def draw_words(
     axis.set_ticks(range(len(names)), names)
     axis.set_ticks(range(len(names)), glosses, minor=True)
     axis.set_tick_params(labelsize=NAME, pad=room + (12 if room else 6))
-    small: Style = {"labelcolor": GREY[0], "pad": 6}
+    small: Style = {"labelcolor": palette.GREY[0], "pad": 6}
     axis.set_tick_params(which="minor", **small)
 
 
@@ -190,8 +179,9 @@ def seeds(
     """Draw what each seed gave as a dot, and their mean: (R), (R) -> picture.
 
     Each vector, of as many seeds as there are, has a row, named by its
-    argument as you wrote it or by one of `titles`. `axis` says in words what
-    the numbers are. Raises ValueError for anything but vectors.
+    argument as you wrote it or by one of `titles`; rows whose names are alike
+    up to a comma have one colour. `axis` says in words what the numbers are.
+    Raises ValueError for anything but vectors.
 
     >>> seeds(torch.tensor([0.9, 1.0]), axis="exact match", titles=["wsd"])
     exact match: wsd (2,): mean 0.95, from 0.90 to ...
@@ -202,7 +192,7 @@ def seeds(
         for title, row in zip(titles, rows)
     ]
     figure = draw_seeds(titles, values, axis)
-    return Picture(figure, seeds_text(titles, values, axis), DARK)
+    return Picture(figure, seeds_text(titles, values, axis), palette.DARK)
 
 
 def seeds_text(
@@ -230,7 +220,10 @@ def draw_seeds(
     pile, words = largest_pile(rows), max(map(len, names))
     step = max(DOTS, 15 * words + 6, min(9 * pile, 90))
     figure, (ax,) = new_axes(PANEL, 60 + step * len(rows))
-    colours = [LINES[i % len(LINES)][0][0] for i in range(len(rows))]
+    kinds = list(dict.fromkeys(x.split(",")[0] for x in titles))
+    looks = [kinds.index(x.split(",")[0]) % len(palette.LINES) for x in titles]
+    alone = len(kinds) == len(rows)
+    colours = [palette.LINES[0 if alone else i][0][0] for i in looks]
     right: Style = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for i, (row, colour) in enumerate(zip(rows, colours)):
         ax.hlines(i, row.min(), row.max(), color=colour, lw=0.8)
@@ -242,7 +235,7 @@ def draw_seeds(
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
-    ax.set_title("mean", loc="right", size=SIZE, color=GREY[0])
+    ax.set_title("mean", loc="right", size=SIZE, color=palette.GREY[0])
     ax.grid(axis="x")
     return figure
 
@@ -295,10 +288,10 @@ def curves(
     groups, texts = split_panels(rows, argument_texts(sys._getframe(1)))
     titles = list(titles or texts)
     count, kinds = sum(map(len, groups)), list(dict.fromkeys(titles))
-    if not 0 < len(kinds) <= len(LINES) or len(titles) != count:
+    if not 0 < len(kinds) <= len(palette.LINES) or len(titles) != count:
         raise ValueError(
             f"{count} vectors, {len(titles)} titles: draw 1 to "
-            f"{len(LINES)} vectors, each with its title."
+            f"{len(palette.LINES)} vectors, each with its title."
         )
     size, names = size_of(groups[0][0]), iter(titles)
     rows_of_lines = [
@@ -314,7 +307,7 @@ def curves(
     charts = [Chart(*panel, axis, at) for panel in panels]
     if len(charts) != len(groups):
         raise ValueError(f"{len(groups)} panels, {len(charts)} heads or logs.")
-    return Picture(draw_charts(charts), charts_text(charts), DARK)
+    return Picture(draw_charts(charts), charts_text(charts), palette.DARK)
 
 
 @dataclass(frozen=True)
@@ -475,13 +468,12 @@ def draw_charts(charts: Sequence[Chart]) -> list[Figure]:
     """Draw a figure for each panel, all equally large."""
     for chart in charts:
         check_positive(chart)
-    wide = HALF if len(charts) > 1 else PANEL
-    heads = [heading_lines(chart.heading, wide - 80) for chart in charts]
+    heads = [heading_lines(chart.heading, PANEL - 80) for chart in charts]
     high = max(HIGH, *(names_gap(x) * len(x.lines) for x in charts))
     high += HEAD * most_lines(heads) + 46
     figures = []
     for chart, head in zip(charts, heads):
-        figure, (ax,) = new_axes(wide, high)
+        figure, (ax,) = new_axes(PANEL, high)
         draw_heading(ax, head, most_lines(heads))
         draw_chart(figure, ax, chart)
         figures.append(figure)
@@ -509,7 +501,7 @@ def draw_chart(figure: Figure, ax: Axes, chart: Chart) -> None:
         ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=6))
         ax.minorticks_off()
     ax.yaxis.set_major_formatter(FuncFormatter(tick_text))
-    _, (colour, _) = AXES.get(chart.axis, ("", INK))
+    _, (colour, _) = palette.AXES.get(chart.axis, ("", palette.INK))
     words = RUNS.get(chart.axis)
     name = f"{chart.axis}: {words}" if words else chart.axis
     ax.set_xlabel(name, color=colour)
@@ -541,7 +533,7 @@ def tick_text(value: float, place: object = None) -> str:
 
 def draw_line(ax: Axes, line: Line, chart: Chart) -> None:
     """Draw a line, marked every so often; of several seeds, dots, too."""
-    (colour, _), dash, marker = LINES[line.look]
+    (colour, _), dash, marker = palette.LINES[line.look]
     (drawn,) = ax.plot(chart.places, line.mean.tolist(), color=colour, lw=1.5)
     if len(line.values) == 1:
         style = {"marker": marker, "ms": 4, "markevery": chart.step}
@@ -558,7 +550,7 @@ def draw_names(figure: Figure, ax: Axes, chart: Chart) -> None:
     join: Style = {"arrowstyle": "-", "lw": 0.7, "shrinkA": 1, "shrinkB": 3}
     names = []
     for line, end, name in zip(chart.lines, ends, chart.names):
-        (colour, _), *_ = LINES[line.look]
+        (colour, _), *_ = palette.LINES[line.look]
         style: Style = {"color": colour, "va": "center"}
         style["arrowprops"] = join | {"color": colour, "relpos": (0, 0.5)}
         where = end, (14, 0), "data", "offset points"
@@ -613,7 +605,7 @@ def draw_heading(ax: Axes, head: HeadLines, count: int) -> None:
     below = HEAD * (count - len(bold)) + 4
     ax.set_title(title, loc="left", size=NAME, weight="bold", pad=below)
     where = (0, 1), (0, below - HEAD * len(notes)), "axes fraction"
-    style: Style = {"size": SIZE, "color": GREY[0], "va": "bottom"}
+    style: Style = {"size": SIZE, "color": palette.GREY[0], "va": "bottom"}
     ax.annotate(note, *where, "offset points", **style)
 
 
@@ -666,8 +658,8 @@ def new_axes(
     width: float, height: float, count: int = 1
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure so large, in pixels, with axes side by side; they leave
-    as much room for words as these need, and share both their scales."""
+    as much room for words as these need, and share the scale upwards."""
     layout = ConstrainedLayoutEngine(w_pad=2 / 72, h_pad=2 / 72, wspace=0.03)
     figure = Figure((width / 72, height / 72), layout=layout)
-    axes = figure.subplots(1, count, sharex=True, sharey=True, squeeze=False)
+    axes = figure.subplots(1, count, sharey=True, squeeze=False)
     return figure, list(axes[0])

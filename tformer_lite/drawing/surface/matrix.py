@@ -11,6 +11,8 @@ from tformer_lite.drawing.surface.palette import AXES, KINDS
 from tformer_lite.model.checks import check_axes
 from tformer_lite.rounding import SOUND, decimals, first_largest
 
+UNWRITTEN = set("01234")  # percent that are not written
+
 
 class Matrix:
     """A matrix to be drawn: its title and heading, its values, which of its
@@ -30,6 +32,7 @@ class Matrix:
         mask: Tensor | None,
         kind: str | None,
         row: int | str | None = None,
+        diagonal: int | None = None,
     ):
         self.title, self.axes = title, axes
         self.values = values = torch.as_tensor(values).detach().cpu()
@@ -45,6 +48,39 @@ class Matrix:
         self.names = [AXES.get(letter, ("",))[0] for letter in axes]
         self.cells = [[cell(x, kind) for x in xs] for xs in values.tolist()]
         self.row = None if row is None else row_number(row, self.labels[0])
+        self.diagonal = diagonal
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """What stands in the cells: of percent from 5 on, and of scores with
+        a framed row in this row alone."""
+        alone = self.kind == "scores" and self.row is not None
+        rows = [self.row] if alone else range(len(self.cells))
+        few = UNWRITTEN if self.kind == "percent" else ()
+        return [
+            [with_minus(x) * (i in rows and x not in few) for x in row]
+            for i, row in enumerate(self.cells)
+        ]
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The row and column of the largest value that is not hidden: in the
+        framed row, if there is one."""
+        seen = self.values.double().masked_fill(self.hidden, -math.inf)
+        if self.row is not None:
+            others = torch.arange(len(seen)) != self.row
+            seen[others] = -math.inf
+        return divmod(first_largest(seen), seen.shape[1])
+
+    @property
+    def framed(self) -> list[tuple[int, int, int, int]]:
+        """The boxes of cells that have a frame."""
+        rows, columns = self.values.shape
+        boxes = [] if self.row is None else [(0, self.row, columns, 1)]
+        if self.diagonal is not None:
+            pairs = [(i - self.diagonal, i) for i in range(rows)]
+            boxes += [(j, i, 1, 1) for j, i in pairs if 0 <= j < columns]
+        return boxes
 
 
 def check_matrix(title: str, values: Tensor) -> None:
@@ -154,30 +190,19 @@ def matrix_sentences(matrix: Matrix) -> str:
     if matrix.hidden.any():
         hidden, cells = matrix.hidden.sum().item(), matrix.hidden.numel()
         say.append(f"{hidden} of {cells} cells are masked.")
+    if matrix.diagonal is not None:
+        say.append(f"Cells with row − column = {matrix.diagonal} are framed.")
     if matrix.row is not None:
         word = matrix.labels[0][matrix.row]
         say.append(f"Row {matrix.row} ({word}) is framed.")
     framed = slice(matrix.row, None if matrix.row is None else matrix.row + 1)
     if matrix.kind != "mask" and not matrix.hidden[framed].all():
-        say.append(largest(matrix))
+        i, j = matrix.best
+        row, column = matrix.labels[0][i], matrix.labels[1][j]
+        of = "Largest" if matrix.row is None else "Largest in it"
+        most = matrix.cells[i][j] + " %" * (matrix.kind == "percent")
+        say.append(f"{of}: {most} in row {i} ({row}), column {j} ({column}).")
     return " ".join(say)
-
-
-def largest(matrix: Matrix) -> str:
-    """Say where the largest value is that is not hidden: in the framed row,
-    if there is one."""
-    seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
-    if matrix.row is not None:
-        others = torch.arange(len(seen)) != matrix.row
-        seen[others] = -math.inf
-    i, j = divmod(first_largest(seen), seen.shape[1])
-    row, column = matrix.labels[0][i], matrix.labels[1][j]
-    of = "Largest" if matrix.row is None else "Largest in it"
-    unit = " %" if matrix.kind == "percent" else ""
-    return (
-        f"{of}: {matrix.cells[i][j]}{unit} in row {i} ({row}), "
-        f"column {j} ({column})."
-    )
 
 
 def table(title: str, rows: list[list[str]]) -> str:

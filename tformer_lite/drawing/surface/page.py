@@ -28,28 +28,16 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox, BboxTransformTo
 from torch import Tensor
 
-from tformer_lite.drawing.surface.palette import (
-    AXES,
-    EDGE,
-    GREY,
-    HATCH,
-    INK,
-    LINE,
-    RIM,
-    SHADE,
-    Kind,
-)
+from tformer_lite.drawing.surface import palette
+from tformer_lite.drawing.surface.palette import AXES, EDGE, HATCH, INK, RIM
 from tformer_lite.drawing.surface.picture import (
     FAMILIES,
-    GUTTER,
-    WIDE,
     Box,
     Place,
     with_style,
 )
 
 PANEL = 358  # how wide a panel may be: as a phone's column
-HALF = (WIDE - GUTTER) / 2  # how wide a panel beside another may be
 NAME, SIZE = 12, 11  # letters: of names, and all others
 GAP = 3  # between the axes of a shape
 Style = dict[str, Any]  # as matplotlib calls it
@@ -99,7 +87,7 @@ class Sheet:
 
     def note(self, x: float, y: float, text: str, **style: Any) -> None:
         """Write what is said aside, grey."""
-        self.write(x, y, text, **{"color": GREY[0]} | style)
+        self.write(x, y, text, **{"color": palette.GREY[0]} | style)
 
 
 class Matrices(Sheet):
@@ -109,7 +97,7 @@ class Matrices(Sheet):
         self,
         box: Box,
         values: Tensor,
-        kind: Kind,
+        kind: palette.Kind,
         limits: tuple[float, float],
         hidden: Tensor | None = None,
     ) -> None:
@@ -138,7 +126,7 @@ class Matrices(Sheet):
         paths = [place.transform_path(square) for place in places]
         if not paths:
             return
-        grey: Style = {"fc": SHADE[0], "lw": 0}
+        grey: Style = {"fc": palette.SHADE[0], "lw": 0}
         lines: Style = {"fill": False, "hatch": "////", "ec": HATCH[0]}
         for style in grey, lines | {"lw": 0}:
             path = Path.make_compound_path(*paths)
@@ -180,7 +168,7 @@ class Page(Matrices):
 
     def arrow(self, *places: Place, **style: Any) -> None:
         """Draw a line through places, with a tip at the last."""
-        line: Style = {"arrowstyle": TIP, "lw": 0.9, "color": LINE[0]}
+        line: Style = {"arrowstyle": TIP, "lw": 0.9, "color": palette.LINE[0]}
         self.add(FancyArrowPatch(path=Path(places), **line | style))
 
     def wire(
@@ -193,7 +181,7 @@ class Page(Matrices):
             bends = [(x, start[1]), (x, end[1])]
         places = [start, *bends, end]
         path = Path(places, [Path.MOVETO, *[Path.CURVE4] * 3])
-        line: Style = {"lw": 1, "ec": LINE[0], "capstyle": "butt"}
+        line: Style = {"lw": 1, "ec": palette.LINE[0], "capstyle": "butt"}
         self.add(PathPatch(path, fill=False, **line | style))
 
 

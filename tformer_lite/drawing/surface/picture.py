@@ -30,7 +30,7 @@ fontManager.ttflist[:0] = REGULAR, replace(REGULAR, weight=700)
 Place = tuple[float, float]  # x, y
 Box = tuple[float, float, float, float]  # left, top, width, height
 MOST_CELLS = 1024  # cells of a panel that one can point at
-WIDE, GUTTER = 690, 14  # how wide a column of text is; between panels
+WIDE, GUTTER = 730, 14  # how wide a column of text is; between panels
 FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE: dict[Any, Any] = {
     "font.family": FAMILIES,
@@ -118,14 +118,16 @@ class Picture:
     describes it in words and numbers: its first paragraph is the alternative
     text. `dark` gives each colour of the drawing its counterpart on a dark
     page. The `panels` are matrices whose cells a reader of the book can
-    point at. A matplotlib that would draw Nepali letter by letter (before
-    3.11) gives no PNG of it in a notebook: the browser sets the SVG.
+    point at. Where a page of the book has room, it shows a `broad` figure in
+    place of all others. A matplotlib that would draw Nepali letter by letter
+    (before 3.11) gives no PNG of it in a notebook: the browser sets the SVG.
     """
 
     figure: Figure | Sequence[Figure]
     text: str
     dark: dict[str, str]
     panels: Sequence[Panel] = ()
+    broad: Figure | None = None
     DPI: ClassVar[int] = 144  # of the PNG: two dots a pixel
     COLOURS: ClassVar[int] = 96
 
@@ -156,6 +158,9 @@ class Picture:
             svg_panel(figure, place, self.dark, f"{salt} {i}")
             for i, (figure, place) in enumerate(zip(self.figures, places))
         )
+        if self.broad:  # a style sheet shows it
+            other = svg_panel(self.broad, (0, 0), self.dark, f"{salt} broad")
+            inside += other.replace('"panel"', '"panel" display="none"', 1)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" '
             f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
@@ -215,8 +220,8 @@ def svg_panel(
     start, end = svg.index(">", svg.index("<svg")) + 1, svg.index("</svg>")
     (x, y), (width, height) = place, size_of_figure(figure)
     return (
-        f'<svg class="panel" x="{x}" y="{y}" width="{width}" '
-        f'height="{height}" viewBox="0 0 {width} {height}" '
+        f'<svg class="panel" x="{x}" y="{y}" width="{width}" height="{height}"'
+        f' style="--width: {width}px" viewBox="0 0 {width} {height}" '
         f'overflow="visible">'
         f"{add_dark_colours(svg[start:end], dark)}</svg>"
     )
