@@ -1,5 +1,5 @@
-"""The atlas: ```{atlas} picture``` draws two models, ```{atlas} table``` lists
-all, ```{atlas} cards``` has a section for each, and {atlas}`models` says how
+"""The atlas: ```{atlas} wall``` draws all models, ```{atlas} table``` lists
+them, ```{atlas} cards``` has a section for each, and {atlas}`models` says how
 many there are. `make atlas` has measured them; nothing here needs PyTorch."""
 
 import json
@@ -20,13 +20,12 @@ sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from packages import BOOK, ROOT
 
 sys.path.append(str(ROOT))
-from model_cards.drawing import picture
-from model_cards.page import card_html
+from model_cards.drawing import cache_text, expert_text, heads_text, parameters
+from model_cards.page import card_html, tile_html
 
 Data = dict[str, Any]
 Uri = Callable[[str], str]
-OURS, OUR_NAME = "translator", "The translator of chapter 12"
-OPENING = OURS, "gpt_oss_120b"  # what the page opens with
+OURS, OUR_NAME = "translator", "Our translator"
 OUR_PAGE = "chapters/12_the_whole_model"
 TITLE_LINE = re.compile(
     r"^#+ (?P<head>.+)|"
@@ -35,12 +34,12 @@ TITLE_LINE = re.compile(
 )
 COLUMNS = {
     "year": lambda data: str(data.get("year", "")),
-    "parameters": lambda data: costs_of(data, "parameters"),
-    "heads": lambda data: f"{data['sizes']['H']:,}",
-    "heads of keys": lambda data: keys_of(data),
+    "parameters": lambda data: f"{parameters(data):,}",
+    "heads": lambda data: heads_text(data["run"]),
     "window": lambda data: data["parts"].get("window", "none"),
-    "feed-forward": lambda data: feed_of(data["parts"]),
-    "cache a word, bytes": lambda data: costs_of(data, "cache a word"),
+    "feed-forward": lambda data: data["parts"].get("feed-forward", "none"),
+    "experts": lambda data: expert_text(data) or "none",
+    "cache": lambda data: cache_text(data),
 }
 # What has a tree's colours and sizes; the page's script puts colours back.
 TREE_MARKS = re.compile(r"<sub>\d+</sub>|</?(var|b|span)\b[^>]*>")
@@ -48,9 +47,8 @@ MODEL = """\
 <p>{made}{news} Source: {source}. Built as <code>{kind}</code>.</p>
 {card}
 <p class="ways-on">
-<a href="resize.html" data-preset="{preset}">Open in Resize</a>
-<button type="button" hidden data-compare="{place}">Beside chapter 12’s\
-</button></p>"""
+<a href="resize.html#preset={preset}">Open in Resize</a>
+<a class="scripted" href="#compare={place}">Beside chapter 12’s</a></p>"""
 
 
 @cache
@@ -95,29 +93,6 @@ def target_html(target: str, uri: Uri) -> str:
     return f'see <a href="{uri(page)}#{place}">{words}</a>'
 
 
-def costs_of(data: Data, name: str) -> str:
-    """Give what a row of a card costs, or two, of words written and read."""
-    costs = [
-        text.split(" ")[0] + head.removeprefix(name)
-        for head, text in data["rows"]
-        if head in (name, f"{name} written", f"{name} read")
-    ]
-    return ", ".join(costs) or "none"
-
-
-def keys_of(data: Data) -> str:
-    """Say how many heads of keys and values there are."""
-    if "vector" in data["parts"]["heads"]:
-        return "one short vector"
-    return f"{data['run'].get('kv_heads', data['run']['H']):,}"
-
-
-def feed_of(parts: dict[str, str]) -> str:
-    """Say what kind of feed-forward layers there are."""
-    many = parts.get("expert layers", "").partition(" for ")[0]
-    return parts.get("feed-forward", "none") + f", {many} experts" * bool(many)
-
-
 def place_of(name: str) -> str:
     """Write a model's name as an anchor."""
     return name.replace("_", "-")
@@ -129,7 +104,7 @@ class Atlas(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        written = {"table": models_table, "picture": opening}
+        written = {"table": models_table, "wall": wall}
         if write := written.get(self.arguments[0]):
             return [nodes.raw("", write(), format="html")]
         builder, here = self.env.app.builder, self.env.docname
@@ -139,16 +114,15 @@ class Atlas(SphinxDirective):
         ]
 
 
-def opening() -> str:
-    """Draw our model and one of those that differ most from it."""
-    drawn = "".join(
-        f"<figure>{picture(data['run'], data['parts'])}<figcaption>"
-        f'<a href="#{place_of(name)}">{escape(data["name"])}</a>: '
-        f"{costs_of(data, 'parameters')} parameters</figcaption></figure>"
-        for name, data in models().items()
-        if name in OPENING
+def wall() -> str:
+    """Draw all models, the smallest first, below what sorts them."""
+    names = sorted(models(), key=lambda name: parameters(models()[name]))
+    tiles = "\n".join(
+        tile_html(models()[x]["name"], place_of(x), models()[x]) for x in names
     )
-    return f'<div class="atlas-opening">{drawn}</div>'
+    return (BOOK / "_static" / "models.html").read_text("utf8") + (
+        f'<ul class="models">{tiles}</ul>'
+    )
 
 
 def models_table() -> str:
@@ -163,8 +137,9 @@ def models_table() -> str:
         link = f'<a href="#{place_of(name)}">{escape(data["name"])}</a>'
         rows.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
     return (
+        "<details><summary>All of it as a table</summary>"
         f'<table class="atlas"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f"<tbody>{''.join(rows)}</tbody></table></details>"
     )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from docutils import nodes
+from jinja2 import Template
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.nodes import traverse_parent
@@ -28,10 +29,7 @@ from repository import NOBODY, ROOT, addresses, module_version
 REPOSITORY, SITE_ADDRESS = addresses(ROOT)
 GUIDE = "book/how_to_read"
 SHORT, LONG = 50, 160  # letters of a description
-NOT_FOUND = """<section><h1>Page not found</h1>
-<p>There is no page at this address. It may have moved. Start again on the
-<a href="book/intro.html">first page</a>, or
-<a href="search.html">search the book</a>.</p></section>"""
+NOT_FOUND = Path(__file__).parents[1] / "_templates" / "not_found.html"
 NO_TEXT = nodes.container, nodes.table, nodes.topic, nodes.list_item
 MARKUP = re.compile(r"<[^>]+>|\s+")
 
@@ -150,9 +148,15 @@ def way_to_run(app: Sphinx, page: str) -> str:
     return f'<a href="{url}">Run this chapter in Colab</a>'
 
 
-def page_not_found(_app: Sphinx) -> Iterator[tuple[str, dict, str]]:
+def page_not_found(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
     """Make the page that is shown where there is none."""
-    yield "404", {"title": "Page not found", "body": NOT_FOUND}, "page.html"
+    chapters = {
+        page: title.astext()
+        for page, title in sorted(app.env.titles.items())
+        if re.fullmatch(r"chapters/\d+\w*", page)
+    }
+    body = Template(NOT_FOUND.read_text("utf8")).render(chapters=chapters)
+    yield "404", {"title": "Page not found", "body": body}, "page.html"
 
 
 def setup(app: Sphinx) -> dict:

@@ -5,11 +5,11 @@ text, its colours follow the light/dark switch, and panels that stand side by
 side in it wrap where a page is narrow. An SVG says itself what it shows; for
 other images the first paragraph of the text/plain output beside them does.
 
-What a line of code has too much goes on further in than the line: each line
-says how far it is indented, and trace.css does the rest. The style that a
-trace brings along for notebooks is that file, which every page has already:
-it is taken out. And the line that opens a folded cell is called what it says:
-myst-nb names each of them "Toggle hidden content" for screen readers.
+What a line has too much for a phone goes on further in than the line: of code
+only where Python may end a line, in a bracket or before a comment; of what is
+printed anywhere, save in a shape. The style that a trace brings along for
+notebooks is a file that every page has already: it is taken out. And the line
+that opens a folded cell is not called "Toggle hidden content" by all of them.
 """
 
 import re
@@ -22,17 +22,26 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 TOGGLE = '<summary aria-label="Toggle hidden content"'
 TRACE_STYLE = re.compile(r"<style>.*?</style>(?=<(?:table|div) class=\"trace)")
 HIGHLIGHT = re.compile(
-    r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL
+    r'(highlight-(\w+)[^>]*><div class="highlight"><pre>)(.*?)(?=</pre>)',
+    re.DOTALL,
 )
-TAGS = re.compile(r"<[^>]*>")
-# -math.inf, ->: a line does not end after a minus.
-UNBROKEN = re.compile(
-    r'<span class="o">-</span>(?:<span class="\w+">[\w.]+</span>)+|-&gt;'
+TAGS = re.compile(r"(<[^>]*>)")
+# (2, 3, 8, 4) and (B, T, H·D), also where each word or letter has a tag.
+GAP = '</span> <span class="pre">'
+AXIS = r"[A-Z\d][A-Z\d·*~]*"
+SHAPE = re.compile(rf"\(\[?{AXIS}(?:,(?:{GAP}|\s){AXIS}){{1,6}},?\]?\)")
+LETTERS = re.compile(
+    r'\((?=[^()]*<b class="axis)(?:</?(?:b|data)\b[^>]*>|[\w·]|,\s)+\)'
 )
-# A long run of names ends behind a bracket or =, or before a dot.
-RUN = re.compile(r"(?:<[^>]*>|[^\s<])+")
-JOINT = re.compile(r'(?<=[(\[=~]</span>)|(?=<span class="o">\.)')
-NARROW = 20  # letters that each line has on a phone, whatever its indent
+TEXT = re.compile(
+    "<(?:svg.*?</svg|script.*?</script|div class=.highlight-python.*?</pre)>"
+    "|<[^>]*>|[^<]+",
+    re.DOTALL,
+)
+CODE = re.compile(r'<code(?: class="([^"]*)")?(.*?</code>)', re.DOTALL)
+SHORT = 16
+SPACES = re.compile(r"(?<![\n ]) +")
+BEFORE_COMMENT = re.compile(SPACES.pattern + '(?=<span class="c)')
 
 ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone
 
@@ -74,36 +83,65 @@ def figure(svg: str) -> str:
 
 
 def lay_out(app: Sphinx, _page: str, _template, context: dict, _doctree):
-    """Let a page's code hang, and give a page with matrices the script that
-    lights their cells."""
+    """Let a page's code hang, keep its shapes whole, and give a page with
+    matrices the script that lights their cells."""
     body = context.get("body", "")
     if "data-panels=" in body:
         app.add_js_file("linked.js", loading_method="defer")
     if body:
         body = HIGHLIGHT.sub(hanging_code, TRACE_STYLE.sub("", body))
+        body = CODE.sub(whole_code, LETTERS.sub(whole, body))
+        body = TEXT.sub(whole_shapes, body)
         context["body"] = body.replace(TOGGLE, "<summary")
 
 
+def whole_code(code: re.Match) -> str:
+    """Keep short code on one line, and of longer code the shapes."""
+    if len(TAGS.sub("", code[2])) > SHORT:
+        return SHAPE.sub(whole, code[0])
+    return f'<code class="whole {code[1] or ""}"{code[2].replace(GAP, " ")}'
+
+
+def whole(shape: re.Match) -> str:
+    return f'<span class="whole">{shape[0].replace(GAP, " ")}</span>'
+
+
+def whole_shapes(part: re.Match) -> str:
+    return part[0] if part[0][0] == "<" else SHAPE.sub(whole, part[0])
+
+
 def hanging_code(code: re.Match) -> str:
-    """Put each line of a piece of code in a part of its own."""
-    before, text, after = code.groups()
-    lines = text.removeprefix("<span></span>").splitlines(keepends=True)
-    return f"{before}{''.join(map(line_html, lines))}{after}"
+    """Put each line of a piece of code in a part of its own, with its indent;
+    where a line may end, the space is a part as well."""
+    before, language, text = code.groups()
+    text = text.removeprefix("<span></span>")
+    if language == "python":
+        text = with_ends(text)
+    else:
+        text = text.replace("-&gt;", '<span class="whole">-&gt;</span>')
+    html = before
+    for line in text.splitlines(True):
+        words = TAGS.sub("", line).rstrip("\n")
+        indent = len(words) - len(words.lstrip(" "))
+        html += f'<span class="hang" style="--i:{indent}">{line}</span>'
+    return html
 
 
-def line_html(line: str) -> str:
-    """Mark a line with its indent, and where its long runs may end."""
-    text = TAGS.sub("", line).rstrip("\n")
-    indent = len(text) - len(text.lstrip(" "))
-    style = f' style="--i:{indent}"' if indent else ""
-    line = UNBROKEN.sub(r'<span class="u">\g<0></span>', line)
-
-    def joined(run: re.Match) -> str:
-        long = len(TAGS.sub("", run[0])) + indent > NARROW
-        return JOINT.sub("<wbr>", run[0]) if long else run[0]
-
-    line = RUN.sub(joined, line)
-    return f'<span class="hang"{style}>{line}</span>'
+def with_ends(code: str) -> str:
+    """Mark where Python may end a line: in a bracket, and before a comment.
+    What is in a string, braces too, does not count."""
+    depth, tag, parts = 0, "", []
+    for part in TAGS.split(BEFORE_COMMENT.sub(r"<i>\g<0></i>", code)):
+        if part.startswith("<"):
+            tag = part
+        elif ' class="si' in tag:
+            depth += 99 * (part.count("}") - part.count("{"))
+        elif ' class="s' not in tag and ' class="c' not in tag:
+            depth += sum((c in "([{") - (c in ")]}") for c in part)
+            if depth > 0 and tag != "<i>":
+                part = SPACES.sub(r"<i>\g<0></i>", part)
+        parts.append(part)
+    return "".join(parts)
 
 
 def setup(app: Sphinx) -> dict:

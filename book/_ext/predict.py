@@ -4,11 +4,13 @@ A chapter asks in `<details class="predict">`; the code cells right after it
 that are tagged `answer` go into the fold. Where the answer begins with a
 shape that the run has measured, the fold is told which, so that a script
 (book/_static/predict.mjs) can say of a typed shape which axis is wrong.
+
+What a page imports, and the code of its first picture, are one fold below it.
 """
 
 import re
 import sys
-from itertools import accumulate, takewhile
+from itertools import accumulate, pairwise, takewhile
 from pathlib import Path
 
 from docutils import nodes
@@ -22,6 +24,8 @@ from packages import BOOK
 
 FOLD, END = '<details class="predict"', "</details>"
 SHAPE_DATA = re.compile(r'<data value="(?:axes|sizes) ([^"]+)">')
+SOURCE = """<details class="hide above-input">
+<summary>Imports and the code of this picture</summary>"""
 STRAY = "this cell is tagged `answer`, but stands right after no question"
 NO_TAG = "the cell right after this question is not tagged `answer`"
 ENDLESS = "this question needs </details> on a line of its own"
@@ -39,6 +43,21 @@ class Folds(SphinxTransform):
         for cell in self.document.findall(is_answer):
             if cell not in folded:
                 warn(STRAY, cell)
+        for pair in pairwise([*self.document.findall(is_code)]):
+            if [cell.get("hide_mode") for cell in pair] == ["all", "input"]:
+                picture_first(*pair)
+
+
+def picture_first(imports: nodes.Node, picture: nodes.Node) -> None:
+    """Fold imports and the code of a picture together, below the picture."""
+    code, shown = picture.children
+    opened, closed = (
+        nodes.raw("", tag, format="html") for tag in (SOURCE, END)
+    )
+    picture.clear()
+    picture += [shown, opened, *imports.children, code, closed]
+    del picture["hide_mode"]
+    imports.parent.remove(imports)
 
 
 def fill(fold: nodes.raw) -> list[nodes.Node]:

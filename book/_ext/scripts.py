@@ -19,11 +19,11 @@ import shutil
 import sys
 from collections.abc import Callable
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from jinja2 import Template
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -57,66 +57,11 @@ document.head.append(Object.assign(document.createElement("script"),
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
 # All that runs the reader's file, in one page that needs no other. There is
 # no theme to say the colours.
-ONE_PAGE = """\
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>my_transformer.py</title>
-<style>
-@font-face {{ font-family: "Noto Sans Devanagari";
-  src: url(data:font/woff2;base64,{font}); }}
-:root {{
-  color-scheme: light dark;
-  --pst-color-background: light-dark(#fffdf8, #14181e);
-  --pst-color-surface: light-dark(#f6efe4, #232a33);
-  --pst-color-border: light-dark(#d8d2c6, #48566b);
-  --pst-color-text-base: light-dark(#222832, #ced6dd);
-  --pst-color-text-muted: light-dark(#57606a, #9ca4af);
-  --pst-color-primary: light-dark(#0550ae, #79c0ff);
-  --pst-font-family-monospace: "DejaVu Sans Mono", Menlo, Consolas,
-    "Noto Sans Devanagari", monospace;
-}}
-* {{ box-sizing: border-box; }}
-pre, code, textarea {{ font-family: var(--pst-font-family-monospace); }}
-body {{ margin: 0 auto; max-width: 100rem; padding: 0 1rem;
-  font: 1rem/1.5 "Noto Sans Devanagari", system-ui, sans-serif;
-  background: var(--pst-color-background);
-  color: var(--pst-color-text-base); }}
-h1 {{ margin: 0.5rem 0; font-size: 1.3rem; }}
-input, button, select {{ font: inherit; color: inherit;
-  background: var(--pst-color-background);
-  border: 1px solid var(--pst-color-text-muted); border-radius: 0.25rem;
-  padding: 0.3rem 0.5rem; }}
-a {{ color: var(--pst-color-primary); }}
-{style}
-</style>
-<h1>A Transformer to change and to run</h1>
-<p>Part by part it is explained in
-<a href="{site}">The Transformer, Shape by Shape</a>. This page needs no
-network: send it on.</p>
-{panels}
-{scripts}
-</html>
-"""
+ONE_PAGE = BOOK / "_templates" / "one_page.html"
 ENGINE_DATA = "sizes words shapes numbers"  # of the translator, for the engine
 OWN_SITE = re.compile(r"https://\S+")  # of the book, in the reader's file
 CARD_KEYS = "dims layers steps parameters cache"  # of a card
 LETTER, TIP, QUESTION = 'class="axis', "data-tip=", "data-shape="
-LEGEND = """\
-<details class="axes"{state}>
-<summary>Axes of the running example</summary>
-<dl>
-{rows}
-</dl>
-</details>
-"""
-LEGEND_ROW = """\
-<div data-letter="{letter}" data-size="{size}" data-code="{code}" \
-data-name="{name}" data-means="{means}">
-<dt>{shown} <span>{size:,}</span></dt>
-<dd>{name}</dd>
-</div>"""
 
 
 def data_of(file: str, less: str = "") -> dict[str, Any]:
@@ -224,7 +169,7 @@ SCRIPTS = {
     "predict.js": Script("shapes predict"),
     "engine.js": EngineScript(),
     "landing.js": Script(
-        "elements alignment sentences client landing",
+        "elements alignment sentences address client landing",
         lambda: file_data(less="tests bugs left_out"),
     ),
     "play.js": Script(
@@ -293,27 +238,24 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
         app.add_js_file(None, body=ON_PRESS.format(place))
         app.add_css_file("write.css")
     if doctree is not None and LETTER in body:
-        context["axes"] = legend(page.startswith("chapters/"))
+        context["axes"] = legend()
         if QUESTION in body:
             app.add_js_file("predict.js", loading_method="defer")
     if doctree is not None and (LETTER in body or TIP in body):
         app.add_js_file("tips.js", loading_method="defer")
 
 
-def legend(is_open: bool) -> str:
-    """Write the legend of the axis letters, with all of it for scripts."""
-    rows = [
-        LEGEND_ROW.format(
-            letter=letter,
-            size=size_of(letter),
-            code=code,
-            name=escape(name_of(means)),
-            means=escape(means),
-            shown=roles.axis_html(letter),
-        )
+def legend() -> list[dict[str, Any]]:
+    """Gather what the legend says of each axis letter, to scripts, too."""
+    return [
+        {
+            "letter": roles.axis_html(letter),
+            "size": size_of(letter),
+            "name": name_of(means),
+            "data": {"letter": letter, "code": code, "means": means},
+        }
         for letter, means, code in notation()
     ]
-    return LEGEND.format(state=" open" * is_open, rows="\n".join(rows))
 
 
 def notation() -> list[tuple[str, str, str]]:
@@ -348,7 +290,7 @@ def one_page(site: str) -> str:
     panels = "\n<h1>Train it</h1>\n".join(texts)
     scripts = [SCRIPTS["engine.js"].text(), constants(file_data())]
     scripts += [in_function(SCRIPTS[f"{name}.js"].code()) for name in both]
-    return ONE_PAGE.format(
+    return Template(ONE_PAGE.read_text("utf8")).render(
         font=base64.b64encode(font).decode(),
         style="\n".join(style.read_text("utf8") for style in styles),
         site=site,

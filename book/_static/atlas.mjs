@@ -1,5 +1,5 @@
-/* Two cards of the atlas side by side, chosen by the reader. All that is shown
- * is read off the cards of the page. */
+/* The wall of models in the order that a reader chooses, and two of them side
+ * by side. All that is shown is read off the cards of the page. */
 import { asked, besides } from "./besides.mjs";
 import { element, marked } from "./written.mjs";
 
@@ -7,7 +7,37 @@ const page = Object.fromEntries(
   [...document.querySelectorAll("#atlas [data-part]")].map((e) => [e.dataset.part, e]));
 const cards = new Map([...document.querySelectorAll(".card-of")].map(
   (card) => [card.closest("section").id, cardOf(card)]));
+const wall = document.querySelector(".models");
+const tiles = [...wall.children];
 const selects = [page.first, page.second];
+let ticked = []; // the boxes on the wall that a reader has ticked
+
+/** Put the wall in an order; what has no cache comes last. */
+function sort(by) {
+  const number = ({ dataset }) => Number(dataset[by]) || (by === "cache" ? 1e99 : 0);
+  wall.append(...[...tiles].sort((a, b) => number(a) - number(b)));
+  wall.dataset.by = by;
+  for (const link of document.querySelectorAll(".orders a")) {
+    link.ariaCurrent = link.hash === `#by=${by}`;
+  }
+}
+
+/** Say which two models the wall has ticked, and lead to both. */
+function tick({ target }) {
+  ticked = [...ticked.filter((box) => box !== target), target].filter((box) => box.checked).slice(-2);
+  for (const box of wall.querySelectorAll("input")) box.checked = ticked.includes(box);
+  const titles = ticked.map(({ value }) => cards.get(value).title);
+  const link = element("a", "", `Compare ${titles.join(" with ")} ↓`);
+  link.href = addressOf(ticked.map(({ value }) => value));
+  page.ticked.replaceChildren(titles[1] ? link : `Tick one more to compare with ${titles}.`);
+  page.ticked.hidden = !titles[0];
+}
+
+/** Write the address of a choice of two, which keeps the order of the wall. */
+function addressOf(names) {
+  const { by = "parameters" } = wall.dataset;
+  return `#${by === "parameters" ? "" : `by=${by}&`}compare=${names.join(",")}`;
+}
 
 /** Read a card: its title, and its rows by their names; a size and a part may
  * have one name. */
@@ -19,7 +49,7 @@ function cardOf(card) {
     rows.set(`${row.tagName} ${head.textContent}`, { head, cell, text: cell.textContent.trim() });
   }
   const title = card.closest("section").querySelector("h2, h3").firstChild.textContent;
-  return { title, rows };
+  return { title, rows, drawn: card.querySelector(".drawn") };
 }
 
 /** Copy what is in an element into a cell of a table. */
@@ -39,17 +69,16 @@ function show(unknown = []) {
     return;
   }
   const rows = besides(...both.map((card) => [...card.rows].map(([n, { text }]) => [n, text])));
-  const body = element("tbody");
-  body.append(...rows.map((row) => lineOf(row, both)));
   const head = element("tr");
-  head.append(element("td"), ...both.map(({ title }, i) => {
+  head.append(element("td"), ...both.map(({ title, drawn }, i) => {
     const cell = Object.assign(element("th"), { scope: "col" });
-    cell.append(Object.assign(element("a", "", title), { href: `#${selects[i].value}` }));
+    const link = Object.assign(element("a", "", title), { href: `#${selects[i].value}` });
+    cell.append(link, drawn.cloneNode(true));
     return cell;
   }));
-  const [table, top] = [element("table", "besides"), element("thead")];
-  top.append(head);
-  table.append(top, body);
+  const table = element("table", "besides");
+  table.createTHead().append(head);
+  table.createTBody().append(...rows.map((row) => lineOf(row, both)));
   page.both.append(table);
   const [many, shared] = ["differs", "both"].map((key) => rows.filter((row) => row[key]).length);
   page.said.textContent = `${lost}${many} rows differ (≠), of ${shared} that both have.`;
@@ -66,22 +95,18 @@ function lineOf({ name, differs }, both) {
   return line;
 }
 
-/** Choose two, and let the address say so. */
-function choose(names) {
-  selects.forEach((select, i) => { select.value = names[i]; });
-  history.pushState(null, "", `#compare=${names.join(",")}`);
-  show();
-}
-
 /** Take up what the address asks for; one that is about something else leaves
  * the choice as it is, and without any it is the first and the last. */
 function takeUp() {
+  const by = new URLSearchParams(location.hash.slice(1)).get("by");
+  if (!location.hash || by in tiles[0].dataset) sort(by ?? "parameters");
   const wanted = asked(location.hash, [...cards.keys()]);
   const fresh = !location.hash || !page.both.firstChild && !wanted;
   const ends = [...cards.keys()].filter((_, i, all) => i % (all.length - 1) === 0);
   const names = wanted?.names ?? (fresh ? ends : selects.map(({ value }) => value));
   selects.forEach((select, i) => { select.value = names[i]; });
   show(wanted?.unknown);
+  return wanted;
 }
 
 /** Give the letters in a tree of modules their colours. */
@@ -97,27 +122,25 @@ function begin() {
   for (const select of selects) {
     const options = [...cards].map(([name, { title }]) => new Option(title, name));
     select.append(new Option("Choose a model", ""), ...options);
-    select.addEventListener("change", () => choose(selects.map(({ value }) => value)));
-  }
-  page.form.addEventListener("submit", (event) => event.preventDefault());
-  for (const button of document.querySelectorAll("button[data-compare]")) {
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      choose(button.dataset.compare.split(","));
-      page.second.focus({ preventScroll: true });
-      page.form.scrollIntoView();
+    select.addEventListener("change", () => {
+      history.pushState(null, "", addressOf(selects.map(({ value }) => value)));
+      show();
     });
   }
-  for (const link of document.querySelectorAll("a[data-preset]")) {
-    link.hash = `preset=${link.dataset.preset}`;
-  }
+  page.form.addEventListener("submit", (event) => event.preventDefault());
+  wall.addEventListener("change", tick);
+  wall.after(page.ticked);
   for (const fold of document.querySelectorAll(".card-of details")) {
     fold.addEventListener("toggle", () => colour(fold.lastElementChild), { once: true });
   }
-  addEventListener("popstate", takeUp);
-  takeUp();
+  addEventListener("hashchange", () => {
+    if (!takeUp()) return;
+    page.second.focus({ preventScroll: true });
+    page.form.scrollIntoView();
+  });
+  const there = takeUp() ? page.form : document.getElementById(location.hash.slice(1));
   document.querySelector("#atlas").classList.remove("waiting");
-  if (asked(location.hash, [])) page.form.scrollIntoView();
+  there?.scrollIntoView();
 }
 
 begin();

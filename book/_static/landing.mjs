@@ -1,28 +1,39 @@
 /* The translator on the first page: two change places, and what they are to each
- * other is seen in the colours and in the endings. */
+ * other is seen in the colours and in the endings. The address has the sentence. */
 import { element, partsOf } from "./elements.mjs";
 import { fitting, turnRound } from "./sentences.mjs";
-import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
+import { Alignment, exchangeable, inNepali, joined, split } from "./alignment.mjs";
+import { follow } from "./address.mjs";
 import { Engine } from "./client.mjs";
 
 const DONE = { saw: "seen", knew: "known", met: "met", called: "called", bit: "bitten" };
 const { first, grammar, glosses, sounds } = translator;
-const page = partsOf("#landing");
-const alignment = new Alignment(page, 0.08);
+const [OWN] = Object.keys(first);
+const page = partsOf(":is(#landing, .ways)");
+const alignment = new Alignment(page, 0.08, 900);
 const engine = new Engine();
-let [wanted, stands] = ["", []]; // what was asked for last; what is seen, and was found of it
+const stateOf = (typed) => `#${new URLSearchParams({ s: joined(typed) })}`;
+const change = (typed) => { location.hash = stateOf(typed); };
+let [wanted, stands] = ["", OWN]; // what was asked for last; what is seen
 
-/** Let the engine translate a sentence; the stored ones are there while it begins. */
-async function change(typed) {
-  const sentence = wanted = typed.join(" ").replace(" .", ".");
-  if (!engine.worker) engine.next();
-  const found = first[sentence] ?? await engine.ask({ do: "translate", text: myTransformer, sentence });
-  if (wanted === sentence) show(...(found.error ? stands : [typed, found]));
+/** Show the sentence of an address, and say it; the stored ones need no engine. */
+async function takeUp({ s = OWN }) {
+  const typed = split(s), sentence = wanted = joined(typed);
+  const [front, one, verb, other] = turnRound(grammar, typed)?.parts ?? [];
+  const found = front?.length !== 0 || !(verb in DONE)
+    ? { error: { message: `Nobody can change places in “${s.slice(0, 60)}”.` } }
+    : first[sentence] ?? await engine.ask({ do: "translate", text: myTransformer, sentence });
+  if (wanted !== sentence) return;
+  page.error.textContent = found.error ? `${found.error.message} Shown: ${stands}` : "";
+  if (found.error || sentence === stands) return;
+  stands = sentence;
+  show(typed, found);
+  page.said.replaceChildren(`${sentence} → `, inNepali(found.translation),
+    ` Who ${verb.join(" ")}: ${one.join(" ")}. Who was ${DONE[verb]}: ${other.join(" ")}.`);
 }
 
 /** Show a sentence of who did what to whom, and its translation. */
 function show(typed, found) {
-  stands = [typed, found];
   const { parts: [, one, verb, other], turned } = turnRound(grammar, typed);
   const read = typed.slice(0, -1).map((word, place) => {
     const others = fitting(grammar, typed, place).filter((known) =>
@@ -42,6 +53,7 @@ function show(typed, found) {
   page.did.textContent = verb.join(" ");
   page.done.textContent = DONE[verb];
   page.swap.onclick = () => change(turned);
+  page.play.href = `play.html${stateOf(typed)}`;
 }
 
 /** Tell what the first of some Nepali words belongs to, by the next ending. */
@@ -65,5 +77,6 @@ function inRole(word, role, { who, did, whom }) {
 }
 
 document.querySelector("#landing").classList.remove("waiting");
-const [[sentence, found]] = Object.entries(first);
-show(sentence.replace(".", " .").split(" "), found);
+page.read.addEventListener("focusin", () => engine.worker ?? engine.next()); // needed, perhaps
+show(split(OWN), first[OWN]);
+follow(takeUp);

@@ -2,6 +2,7 @@
  * the reader's file, and what it does, on one screen. */
 import { element, partsOf } from "./elements.mjs";
 import { following, isSentence, turnRound } from "./sentences.mjs";
+import { joined, split } from "./alignment.mjs";
 import { follow } from "./address.mjs";
 import { Engine } from "./client.mjs";
 import { Attending } from "./attending.mjs";
@@ -35,10 +36,11 @@ let latest = 0; // of what was asked: what comes late is not shown
 let typing = 0;
 let begun = false; // from then on the address says what is seen
 
-const split = (text) => text.toLowerCase().replace(/\|.*/, "").replace(/[.,!?।]/g, " $& ").match(/\S+/g) ?? [];
-const joined = (words) => words.join(" ").replace(/ ([.,?!])/g, "$1");
-const doubt = ({ printed, read }) => printed.join(" ").replace(/:$/, ".") || (isSentence(grammar, read.slice(1, -1)) ? ""
-  : "The corpus has no such sentence, so the translation may be wrong.");
+const doubt = ({ printed, read: [, ...read] }) => {
+  const fits = ["", ".", "?"].find((sign) => isSentence(grammar, [...read.slice(0, -1), sign].filter(Boolean)));
+  return printed.join(" ").replace(/:$/, ".") || (fits === undefined ? "The corpus has no such sentence, so the translation may be wrong."
+    : fits && `Every sentence of the corpus has a sign at its end: add “${fits}”.`);
+};
 const turned = ({ read }) => turnRound(grammar, read.slice(1, -1))?.turned;
 const bugOf = (name) => bugs.find((bug) => bug.name === name) ?? { right: "", wrong: "" };
 const fileWith = (name) => myTransformer.replaceAll(bugOf(name).right, () => bugOf(name).wrong);

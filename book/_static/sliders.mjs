@@ -46,15 +46,16 @@ export class Sliders {
     Object.assign(this, { costs, own, controls: {}, outputs: {} });
     this.limits = Object.fromEntries(names.map((name) =>
       [name, [least[name] ?? 1, most[name] ?? Math.max(own[name], SIZE[name][1])]]));
-    const given = Object.entries(wanted)
-      .filter(([name, text]) => Object.hasOwn(own, name) && this.can(name, Number(text)));
+    const asked = Object.entries(wanted).filter(([name]) => Object.hasOwn(own, name));
+    const given = asked.filter(([name, text]) => this.can(name, Number(text)));
+    const refused = asked.find((one) => !given.includes(one));
     this.sizes = this.fitting({
       ...own, ...Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     });
     const rows = { ...own, ...Object.fromEntries(follows.map(({ name, text }) => [name, text])) };
     this.place.replaceChildren(...Object.keys(SIZE).filter((name) => name in rows)
       .map((name) => (name in own ? this.control(name) : this.output(name, rows[name]))));
-    this.error.textContent = "";
+    this.error.textContent = refused ? this.refusal(...refused) : "";
     this.show();
   }
 
@@ -130,10 +131,13 @@ export class Sliders {
   /** Say what a field may hold, and put the size back. */
   refuse(name, field) {
     if (field.value && this.can(name, Number(field.value))) return;
-    const [least, most] = this.limits[name].map((size) => size.toLocaleString("en"));
-    this.error.textContent = `${name} cannot be ${field.value || "left out"}: `
-      + `give a whole number from ${least} to ${most}.`;
+    this.error.textContent = this.refusal(name, field.value);
     field.value = this.sizes[name];
+  }
+
+  refusal(name, text) {
+    const [least, most] = this.limits[name].map((size) => size.toLocaleString("en"));
+    return `${name} cannot be ${text || "left out"}: give a whole number from ${least} to ${most}.`;
   }
 
   /** No sentence is longer than the positions that a model has learned: let

@@ -8,10 +8,11 @@ out where others lead the same way, by way of a room between.
 import ast
 from pathlib import Path
 
+from jinja2 import Template
 from packages import PACKAGES, ROOT, WITH_ROOMS
 
 PICTURE = ROOT / "book" / "_static" / "architecture.svg"
-HALF, HIGH, BOX, FLOOR = 75, 44, 104, 96  # of columns, boxes, floors: pixels
+HALF, FLOOR = 75, 96  # of columns and floors: pixels
 # Where each room stands on its floor, in half columns, so that few arrows
 # cross: a new room is put where it is free.
 ROOM_COLUMNS = {
@@ -30,31 +31,7 @@ ROOM_COLUMNS = {
     "gallery": 6,
     "explorer": 8,
 }
-SVG = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
-width="{width}" height="{height}" role="img">
-<title>The rooms of the packages</title>
-<desc>{says}</desc>
-<style>
-  svg {{ background: #fff; font: 15px system-ui, sans-serif; }}
-  rect {{ fill: #f6f8fa; stroke: #8c959f; }}
-  text {{ fill: #1f2328; text-anchor: middle; }}
-  .package {{ font-size: 11px; }}
-  line {{ stroke: #57606a; marker-end: url(#tip); }}
-  path {{ fill: #57606a; }}
-  @media (prefers-color-scheme: dark) {{
-    svg {{ background: #14181e; }}
-    rect {{ fill: #22272e; stroke: #768390; }}
-    text {{ fill: #e6edf3; }}
-    line {{ stroke: #adbac7; }}
-    path {{ fill: #adbac7; }}
-  }}
-</style>
-<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" \
-markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z"/></marker>
-{shapes}
-</svg>
-"""
+FORM = ROOT / "book" / "_templates" / "architecture.svg"
 Arrows = dict[str, set[str]]
 
 
@@ -139,33 +116,14 @@ def svg_text(arrows: Arrows) -> str:
         room: (HALF * (ROOM_COLUMNS[room] + 1), FLOOR * (top - floor) + 30)
         for room, floor in height.items()
     }
-    shapes = [line(centre[a], centre[b]) for a, b in direct(arrows)]
-    shapes += [box(room, *place) for room, place in centre.items()]
-    return SVG.format(
+    form = Template(FORM.read_text("utf8"), keep_trailing_newline=True)
+    return form.render(
         width=HALF * (max(ROOM_COLUMNS.values()) + 2),
         height=FLOOR * top + 60,
         says=sentence(arrows),
-        shapes="\n".join(shapes),
+        centre=centre,
+        arrows=direct(arrows),
     )
-
-
-def line(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """Draw an arrow from below one room to above another."""
-    (x, y), (to, down) = start, end
-    half = HIGH // 2
-    return f'<line x1="{x}" y1="{y + half}" x2="{to}" y2="{down - half}"/>'
-
-
-def box(room: str, x: int, y: int) -> str:
-    """Draw a room with its name."""
-    corner = f'x="{x - BOX // 2}" y="{y - HIGH // 2}"'
-    size = f'width="{BOX}" height="{HIGH}" rx="5"'
-    package, _, inside = room.rpartition(".")
-    name = f'<text x="{x}" y="{y + (12 if package else 5)}">{inside}</text>'
-    if package:
-        above = f'<text class="package" x="{x}" y="{y - 6}">{package}</text>'
-        name = above + name
-    return f"<rect {corner} {size}/>{name}"
 
 
 def main() -> None:

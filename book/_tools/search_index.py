@@ -1,12 +1,15 @@
 """Index the built book for its search: each section by itself, so that the
-search leads to the place and not to the top of a long page.
+search leads to the place and not to the top of a long page; and each question
+that the book lists, which leads to the section that answers it.
 
 Pagefind's own program does the work: nothing is fetched.
 """
 
+import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -16,13 +19,11 @@ from bs4 import BeautifulSoup, Tag
 
 # What is no text of a section: outputs, links of headings, set-up.
 FURNITURE = "script, style, .headerlink, .colab, .cell_output, .tag_setup"
-# Sections, and the folded parts that have a name of their own.
+# Sections, and the folded parts that have a name of their own; and questions.
 NAMED_PARTS = "section[id], details[id]"
-# This page leads where the search leads, and would stand in front of it: its
-# questions are found in the sections that answer them.
-ASKS = "book/questions.html"
+ASKS = "book/questions"
 # A word in a title, or in code, counts as much as so many in the text; where a
-# page asks, sums up or lists, as much as so many in a chapter.
+# page sums up or lists, as much as so many in a chapter.
 TITLE_WEIGHT, CODE_WEIGHT = 3, 0.3
 WEIGHTS = {
     "/sources": 0.1,
@@ -33,78 +34,103 @@ WEIGHTS = {
     "book/": 0.5,
     "": 1.0,
 }
+# As typed, name=value is one word, between thin spaces. Pagefind drops signs,
+# but not these: the minus is no hyphen.
+NAME_VALUE = re.compile(r"(?<![\w=.])([A-Za-z_]\w*=)(-?)(\w[\w.]*)")
+SIGNS = "=−"
+# What parts of a formula become in a line of text.
+LINES = {"mfrac": "{}/{}", "msqrt": "√{}", "msup": "{}^{}", "msub": "{}_{}"}
 
 
-def asked(page: str) -> dict[str, str]:
-    """Map the place of each answer to its questions."""
-    found: dict[str, str] = {}
-    for term in BeautifulSoup(page, "html.parser").select("article dt"):
-        link = term.find_next_sibling("dd").select_one("a[href*='#']")
-        place = link["href"].removeprefix("../").replace(".html#", "/")
-        found[place] = f"{found.get(place, '')} {term.get_text()}"
-    return found
-
-
-def records(
-    page: str, html: str, questions: dict[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Cut a page into little pages, one for each section, by their paths."""
-    html = re.sub("<svg.*?</svg>", "", html, flags=re.DOTALL)
-    article = BeautifulSoup(html, "html.parser").select_one("article")
-    if article is None:
-        return
-    for part in article.select(FURNITURE):
+def records(page: str, html: str) -> Iterator[tuple[str, str]]:
+    """Cut a page into little pages, one for each section or question, by
+    their paths: that of page.html#name is page/name."""
+    html = re.sub("<svg.*?</svg>|<wbr/?>", "", html, flags=re.DOTALL)
+    soup = BeautifulSoup(html.replace("<br", " <br"), "html.parser")
+    for part in soup.select(FURNITURE):
         part.decompose()
-    head = article.select_one("h1")
-    name = head.get_text(" ", strip=True) if head else page
-    # The innermost first, so that what is left of each is its own.
+    for formula in soup.select("math"):
+        formula.replace_with(line_of(formula))
+    if article := soup.select_one("article"):
+        yield from (questions if page == ASKS else sections)(article, page)
+
+
+def questions(article: Tag, _page: str) -> Iterator[tuple[str, str]]:
+    """Take each question, with its answer, to the section that shows more."""
+    for number, term in enumerate(article.select("dt")):
+        answer = term.find_next_sibling("dd")
+        link = answer.select("a[href*='#']")[-1].extract()
+        place = link["href"].removeprefix("../").replace(".html#", "/")
+        yield f"{place}.{number}", record(1, *map(plain, (link, term, answer)))
+
+
+def sections(article: Tag, page: str) -> Iterator[tuple[str, str]]:
+    """Take the innermost first, so that what is left of each is its own."""
+    name = plain(article.select_one("h1") or article)
     for part in reversed(article.select(NAMED_PARTS)):
         part.extract()
         path = f"{page}/{part['id']}"
         weight = next(x for key, x in WEIGHTS.items() if key in path)
-        yield path, record(part, name, weight, questions.get(path, ""))
+        code = " ".join(plain(pre.extract()) for pre in part.select("pre"))
+        head = part.select_one("h1, h2, h3, summary")
+        title = plain(head.extract()) if head else name
+        yield path, record(weight, name, title, plain(part), code)
 
 
-def record(part: Tag, page: str, weight: float, question: str) -> str:
-    """Write a section as a page of its own: its title, then its text, and
-    the questions that it answers."""
-    head = part.select_one("h1, h2, h3, summary")
-    title = head.extract().get_text(" ", strip=True) if head else page
-    code = " ".join(pre.extract().get_text() for pre in part.select("pre"))
-    text = part.get_text(" ", strip=True)
-    inside = (
-        element("h1", title, weight * TITLE_WEIGHT),
-        element("p", page, weight, 'data-pagefind-meta="page"'),
-        element("p", text, weight),
-        element("p", code, weight * CODE_WEIGHT),
-        element("p", question, TITLE_WEIGHT),
-    )
-    return f'<html lang="en"><body>{"".join(inside)}</body></html>'
+def record(weight: float, page: str, title: str, *texts: str) -> str:
+    """Write a page of its own, whose words weigh as much as they should."""
+    inside = f'<p data-pagefind-meta="page[title]" title="{escape(page)}"></p>'
+    shares = (TITLE_WEIGHT, 1, CODE_WEIGHT)
+    for kind, text, share in zip(("h1", "p", "p"), (title, *texts), shares):
+        text = escape(NAME_VALUE.sub(apart, text))
+        weighed = f'data-pagefind-weight="{weight * share:.2f}"'
+        inside += f"<{kind} {weighed}>{text}</{kind}>"
+    return f'<html lang="en"><body>{inside}</body></html>'
 
 
-def element(kind: str, text: str, weight: float, more: str = "") -> str:
-    """Write a text whose words count so much."""
-    weighed = f'data-pagefind-weight="{weight:.2f}"'
-    return f"<{kind} {weighed} {more}>{escape(text)}</{kind}>"
+def apart(found: re.Match) -> str:
+    """Set name=-1 apart, with a minus: \u200aname=−1\u200a."""
+    name, minus, value = found.groups()
+    return f"\u200a{name}{minus and '−'}{value}\u200a"
+
+
+def plain(part: Tag) -> str:
+    """Give the text of a part in one line."""
+    return " ".join(part.get_text().split())
+
+
+def line_of(formula: Tag | str) -> str:
+    """Write a formula in one line, as in (QK^⊤)/√D."""
+    if isinstance(formula, str):
+        return formula.strip()
+    parts = list(filter(None, map(line_of, formula.children)))
+    if formula.name not in LINES:
+        return "".join(parts)
+    parts = ["".join(parts)] if formula.name == "msqrt" else parts
+    parts = [f"({x})" if re.search(r"\w\W|\W\w", x) else x for x in parts]
+    return LINES[formula.name].format(*parts)
 
 
 def index(built: Path) -> None:
-    """Write the index of a built book into its folder `pagefind`. There the
-    section page.html#name is page/name.html."""
-    questions = asked((built / ASKS).read_text("utf8"))
+    """Write the index of a built book into its folder `pagefind`, with a list
+    of its words, the most frequent first, for those who mistype one."""
+    target, words = built / "pagefind", Counter[str]()
     with TemporaryDirectory() as folder:
-        for file in sorted({*built.rglob("*.html")} - {built / ASKS}):
-            name = file.relative_to(built).with_suffix("").as_posix()
-            for path, text in records(name, file.read_text("utf8"), questions):
-                target = Path(folder, f"{path}.html")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text, "utf8")
-        places = "--site", folder, "--output-path", str(built / "pagefind")
-        subprocess.run(
-            [sys.executable, "-m", "pagefind", *places, "--quiet"], check=True
-        )
-    for file in (built / "pagefind").glob("pagefind-*ui*"):
+        for page in sorted(built.rglob("*.html")):
+            name = page.relative_to(built).with_suffix("").as_posix()
+            for path, text in records(name, page.read_text("utf8")):
+                file = Path(folder, f"{path}.html")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, "utf8")
+                text = re.sub("<.*?>|-", "", text).lower()
+                words.update(re.findall(r"[^\W\d_]{4,}", text))
+        options = "--site", folder, "--output-path", target, "--quiet"
+        pagefind = sys.executable, "-m", "pagefind", *options
+        subprocess.run([*pagefind, "--include-characters", SIGNS], check=True)
+    for file in target.glob("pagefind-*ui*"):
         file.unlink()  # the book has a page of its own for its search
+    often = json.dumps([word for word, _ in words.most_common()])
+    target.joinpath("words.json").write_text(often, "utf8")
 
 
 if __name__ == "__main__":

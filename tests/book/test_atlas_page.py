@@ -4,19 +4,11 @@ is explanations, and the address says which two stand side by side."""
 import re
 import sys
 import tomllib
-from itertools import combinations
-from xml.etree import ElementTree as ET
 
+import atlas_page
 import pytest
-from atlas_page import (
-    OURS,
-    model_html,
-    models,
-    models_table,
-    place_of,
-    targets,
-)
-from model_cards.drawing import BREADTH, HEIGHT, picture, spoken, views
+from atlas_page import OURS, models, place_of, targets
+from model_cards import drawing
 from playwright.sync_api import expect
 
 from tests.helpers.project import ROOT, run
@@ -26,19 +18,24 @@ BOOK = ROOT / "book"
 MODULES = [BOOK / "_static" / "besides.mjs"]
 OTHERS = [name for name in models() if name != OURS]
 PAGE = "book/atlas.html"
-BOTH = "#atlas thead th"
+BOTH = "#atlas thead th > a"
 
 
 def shown(name: str) -> str:
     """What the section of a model has, with links as on the page."""
-    return model_html(name, models()[name], lambda page: f"../{page}.html")
+    return atlas_page.model_html(
+        name, models()[name], lambda page: f"../{page}.html"
+    )
 
 
-def test_every_model_that_is_listed_is_measured_and_stands_in_the_table():
+def test_every_model_that_is_listed_is_measured_and_stands_on_the_wall():
     listed = tomllib.loads((BOOK / "_tools" / "atlas.toml").read_text("utf8"))
     assert set(OTHERS) == set(listed)
-    linked = re.findall('<a href="#([^"]*)">', models_table())
+    link = re.compile('<a href="#([^"=]*)">')
+    linked = link.findall(atlas_page.models_table())
     assert linked == [place_of(name) for name in models()]
+    size = {place_of(x): drawing.parameters(y) for x, y in models().items()}
+    assert link.findall(atlas_page.wall()) == sorted(linked, key=size.get)
     years = [models()[name]["year"] for name in OTHERS]
     assert years == sorted(years)
 
@@ -128,59 +125,61 @@ def test_a_reader_chooses_two_and_goes_back_and_forward(visit):
     experts = page.locator("#atlas tbody th", has_text="expert")
     expect(experts).to_have_count(2)  # a size, and a part
     card = page.locator("#mistral-7b")
-    card.get_by_role("button").click()
+    card.get_by_role("link", name="Beside").click()
     expect(page.locator(BOTH).last).to_have_text("Mistral 7B v0.1")
-    link = card.get_by_role("link", name="Open in Resize")
-    assert link.get_attribute("href").endswith("#preset=mistral_7b")
+    expect(card.locator('[href$="#preset=mistral_7b"]')).to_have_count(1)
 
 
-# --- pictures of layers ----------------------------------------------------
+def test_a_reader_sorts_the_wall_and_ticks_two_to_compare(visit):
+    page = visit(f"{PAGE}#by=heads").page
+    tiles = page.locator(".models > li")
+    page.locator(".orders").get_by_role("link", name="cache").press("Enter")
+    expect(tiles.last).to_contain_text("no cache")
+    page.go_back()
+    expect(tiles.last).to_contain_text("128 heads")
+    for name in "T5 base", "GPT-2 (small)", "Gemma 3 1B":
+        page.get_by_label(f"Compare {name}").press("Space")
+    expect(tiles.locator(":checked")).to_have_count(2)
+    page.locator(".ticked a").click()
+    expect(page.locator(BOTH)).to_have_text(["GPT-2 (small)", "Gemma 3 1B"])
+    expect(page.locator("#atlas thead .drawn li")).to_have_count(3)
+    assert page.url.endswith("#by=heads&compare=gpt-2,gemma-3-1b")
+
+
+# --- pictures of models ----------------------------------------------------
 
 WIDE = {"stacks": "encoder", "window": "128 positions in 14 of 22 layers"}
-BOX = r"M([\d.]+) ([\d.]+)h([\d.]+)"
-# What a picture of the page says, beside the number of its heads.
+# What a picture says, beside the number of its heads.
 WORDS = {
-    "gpt_2": ["12 query heads", "one each", "all so far", "3,072"],
-    "llama_3_8b": ["8 heads of keys and values, each for 4", "gated"],
-    "deepseek_v3": ["512 + 64", "8 of 256 experts, 1"],
-    "mistral_7b": ["last 4,096"],
-    "modernbert_base": ["encoder: each", "nearest 128"],
-    "t5_base": ["encoder", "decoder"],
+    "translator": ["<b>41,256<", "3 heads<"],
+    "gemma_3_1b": ["<b>1.00<small> B<", ", 1 of keys", "last 512 <br>22 la"],
+    "deepseek_v3": ["128 heads, 1 key vector", "8 of 256 experts"],
+    "modernbert_base": ["nearest 128 <br>14 layers", "all <br>8 layers"],
+    "nemotron_h_8b": ["16.4 kB a word + state", "a state <br>24 layers"],
 }
 
 
-def place_of_text(text: ET.Element) -> tuple[float, float, float]:
-    """Where a text begins, ends and stands, if a letter takes six."""
-    wide = 6 * len("".join(text.itertext()))
-    before = {"start": 0, "middle": wide / 2, "end": wide}
-    left = float(text.get("x")) - before[text.get("text-anchor")]
-    return left, left + wide, float(text.get("y"))
-
-
 @pytest.mark.parametrize("name", models())
-def test_a_picture_says_its_numbers_on_free_ground(name):
-    sizes, parts = models()[name]["run"], models()[name]["parts"]
-    svg = ET.fromstring(picture(sizes, parts))
-    words = " ".join(svg.itertext())
-    assert [x for x in WORDS.get(name, []) if x not in words] == []
-    assert svg.get("aria-label") == spoken(sizes, parts)
-    paths = svg.findall("{*}path")
-    for path in paths:
-        half = float(path.get("stroke-width", 0)) / 2
-        for box in re.findall(BOX, path.get("d")):
-            x, y, wide = map(float, box)
-            assert 0 < x < x + wide < BREADTH
-            assert 0 < y - half <= y + half < HEIGHT
-    assert paths[0].get("d").count("M") == sizes["H"]
-    places = [*map(place_of_text, svg.findall("{*}text"))]
-    assert all(0 < a < b < BREADTH and 11 < y < HEIGHT for a, b, y in places)
-    for (a, b, y), (c, d, z) in combinations(places, 2):
-        assert b < c or d < a or abs(y - z) >= 11
+def test_a_picture_is_to_scale_and_says_its_numbers(name):
+    data = models()[name]
+    html, run = drawing.picture(data), data["run"]
+    assert [x for x in WORDS.get(name, []) if x not in html] == []
+    side = float(re.search(r"--side:([\d.]+)px", html)[1])
+    billions = drawing.parameters(data) / 1e9
+    assert side**2 == pytest.approx(max(4, 12.25 * billions), rel=0.02)
+    bars = re.findall(r'd="(.*?h.*?)" .*?array="(\d+) 1"', html)
+    for (d, wide), many in zip(bars, (run["H"], drawing.key_heads(run))):
+        rows = [int(x) + 1 for x in re.findall(r"h(\d+)", d)]
+        assert sum(rows) == many * (int(wide) + 1)
+        assert max(rows) <= 32 * drawing.HEAD
 
 
-def test_a_mask_hides_what_comes_later_or_is_far():
+def test_layers_of_all_kinds_add_up_and_a_grid_hides_what_is_not_seen():
+    for data in models().values():
+        where = [x for *_, x in drawing.views(data["parts"], data["layers"])]
+        if " and " not in data["parts"]["stacks"]:
+            assert sum(int(x.split()[0]) for x in where) == data["layers"]
     kinds = {}, WIDE | {"stacks": "decoder"}, WIDE
-    rules = [sees for parts in kinds for sees, _ in views(parts)]
-    spots = [divmod(n, 8) for n in range(64)]
-    open_spots = [sum(sees(*spot) for spot in spots) for sees in rules]
-    assert open_spots == [36, 21, 36, 22, 64]
+    rules = [sees for x in kinds for sees, *_ in drawing.views(x, 22)]
+    seen = [sum(sees(*divmod(n, 8)) for n in range(64)) for sees in rules]
+    assert seen == [36, 21, 36, 22, 64]

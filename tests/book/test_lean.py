@@ -1,11 +1,17 @@
 """What the extensions make of pages: icons, formulas, and no more than a page
 uses."""
 
+from pathlib import Path
+
 import formulas
 import lean
 import pytest
 
 from tests.helpers.browser import HTML
+
+
+def read(name: str) -> str:
+    return Path(__file__).with_name(name).read_text("utf8")
 
 
 def test_a_formula_is_set_with_its_names_and_lines_or_noticed():
@@ -18,22 +24,8 @@ def test_a_formula_is_set_with_its_names_and_lines_or_noticed():
     assert formulas.NOT_READ.search(formulas.mathml(r"\nothing x", "inline"))
 
 
-SHEET = """
-.used, .gone { color: red }
-.gone:hover { color: red }
-.used:not(.gone) > b { color: red }
-:is(.gone, .used) { color: red }
-@media (max-width: 9px) { .gone { color: red } p { color: blue } }
-@font-face { font-family: "Font Awesome"; src: url(gone.woff2) }
-@font-face { font-family: Kept; src: url("data:,.gone{}") }
-"""
-KEPT = """
-.used { color: red }
-.used:not(.gone) > b { color: red }
-:is(.gone, .used) { color: red }
-@media (max-width: 9px) { p { color: blue } }
-@font-face { font-family: Kept; src: url("data:,.gone{}") }
-"""
+SHEET = read("rules.css")
+KEPT = read("rules_kept.css")
 
 
 def test_rules_that_nothing_meets_go_and_no_others():
@@ -58,14 +50,7 @@ def test_in_the_built_book_the_theme_does_not_ask():
     assert '"load"' not in script
 
 
-PAGE = """<head><meta charset="utf-8" /><meta name="viewport" content="a">
-<meta name="viewport" content="b">
-<link rel="preload" as="script" href="_static/x.js">
-<script src="_static/scripts/fontawesome.js"></script>
-<script src="_static/clipboard.min.js"></script>
-<script src="_static/doctools.js"></script>
-<script src="_static/book.js"></script></head>
-<body>{}<script src="_static/scripts/bootstrap.js?v=5"></script></body>"""
+PAGE = read("heavy.html")
 
 
 def test_a_page_loads_what_it_uses_beside_its_text():

@@ -60,6 +60,13 @@ def test_a_link_of_the_contents_leads_to_its_place_and_a_menu_opens(visit):
     expect(page.locator("#menu")).not_to_be_visible()
 
 
+def test_the_contents_open_where_one_is(visit):
+    page = visit(CHAPTERS[0]).page
+    page.goto(f"{HTML.as_uri()}/{CHAPTERS[19]}")
+    here = page.locator(".bd-docs-nav li.active > a")
+    expect(here).to_be_in_viewport()
+
+
 def test_without_scripts_a_chapter_can_be_read(browser):
     context = browser.new_context(
         java_script_enabled=False, color_scheme="dark", offline=True

@@ -8,13 +8,15 @@ from pathlib import Path
 import heads
 import nbformat
 import pytest
+from playwright.sync_api import expect
 from repository import NOBODY
 
-from tests.helpers.browser import CHAPTERS, HTML, PAGES
+from tests.helpers.browser import CHAPTERS, HTML, PAGES, SITE, served
 from tests.helpers.project import ROOT, run
 
 pytestmark = pytest.mark.full
 
+ODD_PATHS = {"a/05_many_heads.htm": "many heads", "a/%E0+<b>%z": "b z"}
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"')
 
 
@@ -59,12 +61,17 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
     assert heads.day_of_change(Path("/x")) == ""
 
 
-def test_where_there_is_no_page_the_book_says_so(visit):
-    view = visit("404.html")
-    assert view.page.title().startswith("Page not found")
-    view.page.get_by_role("link", name="first page").click()
-    view.page.wait_for_url("**/book/intro.html")
-    assert view.problems == []
+def test_where_there_is_no_page_the_book_helps(visit):
+    page = visit("404.html").page
+    page.route("**/*", served)
+    for path, words in ODD_PATHS.items():
+        page.goto(f"{SITE}/{path}")
+        expect(page.get_by_label("Search the book")).to_have_value(words)
+        expect(page.get_by_text("You asked for /")).to_be_visible()
+    assert said("404.html")["robots"] == "noindex"
+    links = [x.get_attribute("href") for x in page.locator("article a").all()]
+    helpful = {f"book/{name}.html" for name in ("intro", "play", "questions")}
+    assert {*links} == {*CHAPTERS} | helpful
 
 
 # --- where the book is published: a small one, with the extension alone ---

@@ -153,19 +153,7 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
 # --- what is run -----------------------------------------------------------
 
 
-SMALL = """---
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-# A title
-
-```{code-cell} ipython3
-{"b": 1, "a": 2}
-```
-
-```{code-cell} ipython3
-1 + 1
-```
-"""
+SMALL = Path(__file__).with_name("small.md").read_text("utf8")
 
 
 @pytest.mark.full

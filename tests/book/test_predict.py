@@ -3,39 +3,23 @@ it, in pages and in notebooks. A typed shape is compared with a measured one:
 what is right is said to be right, and of what is wrong, which axis."""
 
 import sys
+from pathlib import Path
 
 import jupytext
 import nbformat
 import pairs
 import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 from scripts import name_of, notation, size_of
 
-from tests.helpers.browser import CHAPTERS
+from tests.helpers.browser import CHAPTERS, HTML
 from tests.helpers.project import ROOT, run
 from tests.helpers.scripts import answer
 
 FOLD = '<details class="predict">'
-HEAD = """---
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-# A title
-"""
-QUESTION = f"""
-{FOLD}
-<summary><b>Predict</b>: what comes out?</summary>
-
-{{}}, and this is why.
-
-</details>
-"""
-ANSWER = """
-```{code-cell} ipython3
-:tags: [answer]
-
-given_away = 1
-```
-"""
+TEXT = Path(__file__).with_name("question.md").read_text("utf8")
+HEAD, QUESTION, ANSWER = TEXT.split("%%%\n")
 CELL = ANSWER.replace(":tags: [answer]\n\n", "").replace("given", "not_given")
 
 
@@ -78,6 +62,15 @@ AMISS = {
 def test_a_cell_or_a_tag_that_is_amiss_is_a_warning(tmp_path):
     said = built(tmp_path, "\n\nOn.\n\n".join(AMISS.values()))[1]
     assert [warning for warning in AMISS if warning not in said] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_picture_is_first_and_its_code_and_the_imports_one_fold(chapter):
+    page = BeautifulSoup((HTML / chapter).read_text("utf8"), "html.parser")
+    first, fold = page.select("article :is(.figure, .cell > .hide)")[:2]
+    assert "figure" in first["class"]
+    assert len(fold.select(".cell_input")) == 2
 
 
 # --- notebooks -----------------------------------------------------------

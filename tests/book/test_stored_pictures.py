@@ -3,17 +3,24 @@
 import re
 
 import pytest
-import stored_pictures
+from PIL import Image
+from stored_pictures import DRAWN, SWAP
 
 NUMBER = r"-?\d+\.?\d*"
 OLD = "the picture is old: run `make picture`"
 
 
 @pytest.mark.slow
-def test_the_first_page_shows_what_is_drawn_today():
-    stored = stored_pictures.FIRST_PAGE.read_text("utf8")
-    texts = stored, stored_pictures.figure_text()
+@pytest.mark.parametrize("file", DRAWN, ids=lambda file: file.stem)
+def test_the_first_page_shows_what_is_drawn_today(file):
+    texts = file.read_text("utf8"), DRAWN[file]()
     words = [re.split(NUMBER, text) for text in texts]
     assert words[0] == words[1], OLD
     places = [list(map(float, re.findall(NUMBER, x))) for x in texts]
     assert places[0] == pytest.approx(places[1], abs=0.11), OLD
+
+
+def test_the_picture_of_the_readme_is_light_and_moves_for_ever():
+    assert SWAP.stat().st_size <= 1_000_000
+    with Image.open(SWAP) as picture:
+        assert (picture.n_frames > 40, picture.info["loop"]) == (True, 0)

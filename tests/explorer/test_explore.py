@@ -156,20 +156,13 @@ def test_where_no_script_runs_the_same_tables_stand():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"rows": ["a"]}, "1 words for 8 rows"),
-        ({"example": 2}, "this run has 2 sentences"),
-        ({"step": "logits"}, "step 'logits': known are keys"),
-    ],
-)
-def test_what_does_not_fit_is_said(given, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        explore(running_trace(), **given)
-
-
-def test_a_run_without_attention_is_said():
-    seen = trace(nn.Linear(3, 3), torch.ones(2, 3), keep=True)
-    with pytest.raises(ValueError, match="no attention in this run"):
-        explore(seen)
+def test_what_does_not_fit_is_said():
+    seen, none = running_trace(), trace(nn.Linear(3, 3), torch.ones(2, 3))
+    for explored, said in (
+        (partial(explore, seen, rows=["a"]), "1 words for 8 rows"),
+        (partial(explore, seen, example=2), "this run has 2 sentences"),
+        (partial(explore, seen, step="logits"), "step 'logits': known are k"),
+        (partial(explore, none), "no attention in this run"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            explored()

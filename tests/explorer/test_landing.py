@@ -7,108 +7,130 @@ import fillers
 import packages
 import pytest
 from numpy.testing import assert_allclose
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.helpers.browser import DESK, SCHEMES
-from tests.helpers.colours import contrast
 from tests.helpers.engine import ask, open_engine
 from tests.helpers.my_file import MY_TEXT
-from tests.helpers.playing import GIVEN
+from tests.helpers.playing import GIVEN, go
 from tests.helpers.project import ROOT
 
 pytestmark = pytest.mark.full
 
 PAGE, STATIC = "book/intro.html", ROOT / "book" / "_static"
-SCREENS = {"desk": (1280, 800), "phone": (390, 844)}
+SCREENS = (1280, 800), (390, 844)
 WIDEST = {2: "tired", 3: "student", 5: "them", 4: "called"}
-# Each word, with its role.
-WORDS = """() => [...document.querySelectorAll("#landing li")].map(item => [
-    item.querySelector("select")?.value
-        ?? (item.querySelector("[lang]") ?? item).textContent,
-    item.firstChild.className])"""
+# The words of each role, read and written.
+ROLES = """() => ["who", "did", "whom"].map(role =>
+    [...document.querySelectorAll(`#landing li > .${role}:not(.was)`)]
+        .map(word => word.dataset.word
+            ?? (word.querySelector("[lang]") ?? word).textContent)
+        .join(" "))"""
+DOG_SAW = ["the hungry dog भोको कुकुरले", "saw देख्यो", "hari हरिलाई"]
+HARI_SAW = ["hari हरिले", "saw देख्यो", "the hungry dog भोको कुकुरलाई"]
 # What is not on the first screen, or wider than its place.
 BEYOND = """() => [...document.querySelectorAll(
-    "article h1 + p, #landing :is(button, li, p), .ways a"
+    "article h1 + p, #landing :is(button, li, p:not([role])), .ways a, .strip"
 )].filter(part => {
     const { top, bottom, left, right } = part.getBoundingClientRect();
-    return top < 0 || bottom > innerHeight || left < 0 || right > innerWidth
+    const low = part.matches(".strip") ? top + 40 : bottom; // begins on it
+    return top < 0 || low > innerHeight || left < 0 || right > innerWidth
         || part.scrollWidth > part.clientWidth + 1;
 }).map(part => part.outerHTML)"""
 
 
-@pytest.fixture(params=SCREENS.values(), ids=SCREENS)
-def page(visit, request) -> Page:
-    """The first page on a screen of a size."""
-    page = visit(PAGE, "light", request.param[0]).page
-    page.set_viewport_size(dict(zip(("width", "height"), request.param)))
-    return page
-
-
-def swap(page: Page) -> None:
-    page.locator("#landing button").click()
-
-
-def test_the_first_screen_has_the_sentence_its_words_and_two_ways(page):
-    assert len(page.evaluate(WORDS)) == 9
-    assert page.evaluate(BEYOND) == []
-    swap(page)
-    assert page.evaluate(BEYOND) == []
-    ways = page.locator(".ways")
-    for name in "Start", "Your own Transformer in 250 lines":
-        assert ways.get_by_role("link", name=name).is_visible()
-    swap(page)
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_the_first_screen_has_a_sentence_and_three_ways(visit, width, height):
+    page = visit(PAGE, "light", width).page
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(reduced_motion="reduce")
+    button = page.locator("#landing button")
+    for name, roles in {"hari": DOG_SAW, "the hungry dog": HARI_SAW}.items():
+        expect(button).to_contain_text(f" and {name}")
+        assert page.evaluate(ROLES) == roles
+        assert page.evaluate(BEYOND) == []
+        expect(page.locator("#landing")).to_contain_text(", who was seen")
+        button.press("Enter")
+    expect(button).to_be_focused()
+    expect(page.locator("#landing ol :is(u, b)")).to_have_text(["ले", "लाई"])
+    ways = page.locator(".ways").get_by_role("link")
+    expect(ways).to_contain_text(["chapter 0", "Type", "Your own"])
     # The widest words are on it, too.
     for place, word in WIDEST.items():
         page.get_by_label(f"Word {place},").select_option(word)
         page.get_by_label(f"Word {place}, {word}:").wait_for()
-    swap(page)
+    button.click()
     page.get_by_text("Swap they and the tired student").wait_for()
-    words = [word for word, _ in page.evaluate(WORDS)][5:]
-    assert words == ["उनीहरूले", "थाकेको", "विद्यार्थीलाई", "बोलाए"]
+    assert page.evaluate(ROLES)[2] == "the tired student थाकेको विद्यार्थीलाई"
     assert page.evaluate(BEYOND) == []
     expect(page.locator(".key")).to_contain_text("who was called")
     expect(page.locator("#landing")).to_contain_text("they, who called")
 
 
-def test_a_swap_changes_roles_endings_and_what_the_button_says(visit):
-    page = visit(PAGE).page
-    button, endings = page.locator("#landing button"), "#landing ol :is(u, b)"
-    expect(button).to_have_text("⇄ Swap the hungry dog and hari")
-    assert dict(page.evaluate(WORDS)) == {
-        **dict.fromkeys(["the", "hungry", "dog", "भोको", "कुकुरले"], "who"),
-        **dict.fromkeys(["saw", "देख्यो"], "did"),
-        **dict.fromkeys(["hari", "हरिलाई"], "whom"),
-    }
-    expect(page.locator(endings)).to_have_text(["ले", "लाई"])
-    expect(page.locator("#landing")).to_contain_text("Hari, who was seen")
-    button.focus()
-    page.keyboard.press("Enter")
-    expect(button).to_have_text("⇄ Swap hari and the hungry dog")
-    expect(button).to_be_focused()
-    assert dict(page.evaluate(WORDS)) == {
-        **dict.fromkeys(["hari", "हरिले"], "who"),
-        **dict.fromkeys(["saw", "देख्यो"], "did"),
-        **dict.fromkeys(["the", "hungry", "dog"], "whom"),
-        **dict.fromkeys(["भोको", "कुकुरलाई"], "whom"),
-    }
-    expect(page.locator(endings)).to_have_text(["ले", "लाई"])
-    expect(page.locator("#landing")).to_contain_text("the dog, who was seen")
+# Where हरि is at a time, how far its ribbon is, its ending, what is below.
+LATER = """async time => {
+    document.getAnimations().forEach(x => { x.pause(); x.currentTime = time });
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+    const [word] = [...document.querySelectorAll("#landing li")]
+        .map(item => item.lastChild)
+        .filter(word => word.textContent.includes("हरि"));
+    const { left, width } = word.parentNode.getBoundingClientRect();
+    const ends = [...document.querySelectorAll("#landing path")].map(path =>
+        path.getPointAtLength(1e4).matrixTransform(path.getScreenCTM()).x);
+    return [left, Math.min(...ends.map(x => Math.abs(x - left - width / 2))),
+        word.querySelector("u, b").textContent,
+        document.querySelector(".ways").getBoundingClientRect().top];
+}"""
 
 
-def test_the_engine_comes_when_a_word_is_exchanged(visit):
+def test_words_travel_with_their_ribbons_and_change_half_way(visit):
     view = visit(PAGE)
+    page, click = view.page, view.page.locator("#landing button").click
+    click()
+    seen = [page.evaluate(LATER, time) for time in (0, 300, 400, 500, 900)]
+    places, gaps, endings, below = zip(*seen)
+    assert sorted({*places}, reverse=True) == list(places)
+    assert max(gaps) < 8
+    assert endings == ("लाई", "लाई", "लाई", "ले", "ले")
+    assert len({*below}) == 1
+    # One who clicks in between sees the words turn round where they are.
+    click()
+    assert page.evaluate(LATER, 400)[0] > places[-1]
+    click()
+    assert places[-1] < page.evaluate(LATER, 0)[0] < places[0]
+    assert page.evaluate(LATER, 900)[0] == pytest.approx(places[-1], abs=1)
+    page.emulate_media(reduced_motion="reduce")
+    click()
+    page.get_by_text("Swap the hungry dog and hari").wait_for()
+    assert page.evaluate("document.getAnimations().length") == 0
     assert not any("engine.js" in url for url in view.requests)
-    view.page.get_by_label("Word 4,").select_option("met")
-    expect(view.page.locator("#landing")).to_contain_text("भेट्यो")
-    assert any("engine.js" in url for url in view.requests)
+
+
+def test_the_address_has_the_sentence_and_it_is_said_once(visit):
+    page = visit(f"{PAGE}#s=we+met+him.").page
+    button, said = page.locator("#landing button"), page.get_by_role("status")
+    expect(button).to_have_text("⇄ Swap we and him")
+    go(page, "s=he+met+us.")
+    for text in "he met us. → ", "हामीलाई", "Who met: he. Who was met: us.":
+        expect(said.filter(has_text=text)).to_have_count(1)
+    expect(page.locator("#landing ol[aria-live]")).to_have_count(0)
+    for odd in "s=the+dog+ate.", f"s={'x' * 3000}", "s=", "s=%zz<b>":
+        go(page, odd)
+        expect(said.filter(has_text="Shown: he met us.")).to_have_count(1)
+        expect(button).to_have_text("⇄ Swap he and us")
+    assert page.evaluate("document.body.scrollWidth <= innerWidth")
+    play = page.get_by_role("link", name="Type a sentence")
+    assert play.get_attribute("href") == "play.html#s=he+met+us."
+    page.evaluate("history.go(-5)")
+    expect(button).to_have_text("⇄ Swap we and him")
 
 
 def test_what_is_stored_is_what_the_engine_finds(chromium):
     page = chromium.new_page()
     open_engine(page)
-    same = {"do": "translate", "text": MY_TEXT}
-    jobs = [same | {"sentence": sentence} for sentence in GIVEN["first"]]
-    for stored, [found, _] in zip(GIVEN["first"].values(), ask(page, *jobs)):
+    job = {"do": "translate", "text": MY_TEXT}
+    for sentence, stored in GIVEN["first"].items():
+        [[found, _]] = ask(page, job | {"sentence": sentence})
         for name in "translation", "read", "written":
             assert stored[name] == found[name]
         cross, theirs = (x["attentions"][-1] for x in (stored, found))
@@ -120,24 +142,14 @@ def test_what_is_stored_is_what_the_engine_finds(chromium):
 
 def test_roles_are_told_apart_by_colours_and_ribbons_have_them(visit):
     view = visit(PAGE)
+    read = "(all, name) => all.map(part => getComputedStyle(part)[name])"
+    inks = view.page.locator("#landing .key :is(.who, .whom, .did)")
     for scheme in SCHEMES:
         view.look(scheme, DESK)
-        told_apart(view.page)
-
-
-def told_apart(page: Page) -> None:
-    read = "(all, name) => all.map(part => getComputedStyle(part)[name])"
-    inks = page.locator("#landing .key .who, .key .whom, .key .did")
-    colours = inks.evaluate_all(read, "color")
-    ribbons = page.locator("#landing path").evaluate_all(read, "stroke")
-    assert len({*colours}) == 3
-    assert {*ribbons} == {*colours}
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    *inks, ground = (
-        tuple(map(int, re.findall(r"\d+", colour)[:3]))
-        for colour in (*colours, paper)
-    )
-    assert min(contrast(ink, ground) for ink in inks) >= 6
+        colours = inks.evaluate_all(read, "color")
+        ribbons = view.page.locator("#landing path")
+        assert len({*colours}) == 3
+        assert {*ribbons.evaluate_all(read, "stroke")} == {*colours}
 
 
 def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
@@ -149,6 +161,6 @@ def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
 
 
 def test_the_page_gives_away_what_is_copied():
-    ways = (STATIC / "ways.html").read_text("utf8")
+    text = (ROOT / "book" / "intro.md").read_text("utf8")
     for file in packages.DOWNLOADS:
-        assert f'href="../{file.name}" download' in ways
+        assert f'href="../{file.name}" download' in text

@@ -45,16 +45,14 @@ def turned_round() -> dict[tuple[str, ...], tuple[str, ...]]:
     """Every sentence of who did what to whom, and the one in which the other
     did it, as the grammar's tables have them."""
     found, everybody = {}, [*fillers.somebodies()]
-    for row in grammar.CONSTRUCTIONS:
+    for row in (x for x in grammar.CONSTRUCTIONS if x.fillers == "roles"):
         made = {}
-        if row.fillers == "roles":
-            for i, j in product(range(len(everybody)), repeat=2):
-                for k, done in enumerate(fillers.DATA["DONE"]):
-                    one, other = everybody[i], everybody[j]
-                    slots = fillers.role_slots(one, other, done)
-                    english = {name: pair[0] for name, pair in slots.items()}
-                    text = grammar.fill_slots(row.english, english)
-                    made[i, j, k] = tuple(grammar.split_words(text))
+        every = map(enumerate, (everybody, everybody, fillers.DATA["DONE"]))
+        for (i, one), (j, other), (k, done) in product(*every):
+            slots = fillers.role_slots(one, other, done)
+            english = {name: pair[0] for name, pair in slots.items()}
+            text = grammar.fill_slots(row.english, english)
+            made[i, j, k] = tuple(grammar.split_words(text))
         found |= {made[i, j, k]: made[j, i, k] for i, j, k in made}
     return found
 

@@ -223,11 +223,8 @@ def gaps(browser: OtherBrowser) -> list[float]:
         for x, width in row["ribbons"]:
             nearest = min(middles, key=lambda middle: abs(middle - x))
             sides[nearest] += [x - width / 2, x + width / 2]
-        gaps += [
-            (min(xs) + max(xs)) / 2 - middle
-            for middle, xs in sides.items()
-            if xs
-        ]
+        found = ((x, xs) for x, xs in sides.items() if xs)
+        gaps += [(min(xs) + max(xs)) / 2 - x for x, xs in found]
     return gaps
 
 

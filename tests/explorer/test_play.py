@@ -37,25 +37,28 @@ def test_a_sentence_is_translated_and_a_word_exchanged(page):
     says(page, result="भोको बिरालोले हरिलाई देख्यो ।")
     expect(part(page, "sentence")).to_have_value("the hungry cat saw hari.")
     expect(page.get_by_role("combobox", name="Word 3, cat")).to_be_focused()
-    write(page, "the hungry dog saw apples.")
-    says(page, error="has no such sentence")
+    for text, said in {
+        "the hungry dog saw apples.": "has no such sentence",
+        "the dog saw hari": "has a sign at its end: add “.”",
+        f"the {3000 * 'x'} saw hari.": "It never learned x",
+    }.items():
+        write(page, text)
+        says(page, error=said)
+        assert page.evaluate("document.body.scrollWidth <= innerWidth")
 
 
-def test_two_change_places_and_so_do_their_endings(page):
-    endings = part(page, "written").locator
-    expect(endings("li:has-text('कुकुर') u")).to_have_text("ले")
+def test_two_change_places(page):
     swap = page.get_by_role("button", name="Swap who and whom")
     swap.press("Enter")
     says(page, result="हरिले भोको कुकुरलाई देख्यो ।")
     expect(part(page, "sentence")).to_have_value("hari saw the hungry dog.")
-    expect(endings("li:has-text('कुकुर') b")).to_have_text("लाई")
     expect(swap).to_be_focused()
     write(page, "this is not my book.")
     expect(swap).to_be_disabled()
 
 
 def test_behind_a_bar_stands_how_the_translation_begins(page):
-    for first, verb in ("तिमीले", "खायौ"), ("तपाईंले", "खानुभयो"):
+    for first, verb in {"तिमीले": "खायौ", "तपाईंले": "खानुभयो"}.items():
         write(page, f"you ate rice. | {first}")
         says(page, result=f"{first} भात {verb} ।")
 

@@ -109,14 +109,11 @@ def made(model: nn.Module, *ids: Tensor) -> Iterator[list]:
         yield [path, row.call, shapes]
 
 
+MARKS = dict.fromkeys(PAGE, pytest.mark.full) | {"building_blocks": ()}
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=[] if name == "building_blocks" else pytest.mark.full
-        )
-        for name in PAGE
-    ],
+    "name", [pytest.param(name, marks=MARKS[name]) for name in PAGE]
 )
 def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
     for chosen, said in zip(tried(name), computed(PAGE[name], tried(name))):

@@ -99,14 +99,14 @@ def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):
 
 def test_a_size_that_cannot_be_is_refused(visit):
     page = visit(f"{PAGE}#preset=bert_window&S=513&B=0&H=%zz&T=").page
+    limits = "S cannot be {}: give a whole number from 1 to 512."
+    expect(part(page, "error")).to_have_text(limits.format(513))
     for name, own in {"S": "8", "B": "2", "H": "8", "T": "8"}.items():
         expect(field(page, name)).to_have_value(own)
     for typed, said in {"513": "513", "": "left out"}.items():
         field(page, "S").fill(typed)
         field(page, "S").press("Tab")
-        expect(part(page, "error")).to_have_text(
-            f"S cannot be {said}: give a whole number from 1 to 512."
-        )
+        expect(part(page, "error")).to_have_text(limits.format(said))
         expect(field(page, "S")).to_have_value("8")
 
 
@@ -141,15 +141,12 @@ def test_a_number_lights_what_it_was_made_of_by_pointer_and_by_key(visit):
     cell(page, 2, 1).hover()
     expect(said).to_contain_text("hungry, the: (")
     expect(lit).to_have_count(8)  # four of a query, four of a key
-    row, column = (
-        [
-            float(x.replace("−", "-"))
-            for x in page.locator(kind).all_inner_texts()
-        ]
-        for kind in (".lit.left", ".lit.top")
+    places = page.locator(".lit.left"), page.locator(".lit.top")
+    row, column, [shown] = (
+        [float(x.replace("−", "-")) for x in place.all_inner_texts()]
+        for place in (*places, cell(page, 2, 1))
     )
     product = sum(a * b for a, b in zip(row, column, strict=True)) / 2
-    shown = float(cell(page, 2, 1).inner_text().replace("−", "-"))
     assert shown == pytest.approx(product, abs=0.06)
     cell(page, 2, 1).focus()
     page.keyboard.press("ArrowRight")

@@ -19,12 +19,52 @@ FAULTS = {
         return scrollWidth <= clientWidth ? []
             : [`${scrollWidth} pixels in ${clientWidth}`];
     }""",
-    "code scrolls sideways": """() => all("pre")
+    "the height changes while one scrolls": """async () => {
+        const root = document.documentElement, { scrollHeight: high } = root;
+        for (let y = 0; y < high; y += innerHeight) {
+            scrollTo({ top: y, behavior: "instant" });
+            await new Promise(requestAnimationFrame);
+        }
+        const after = root.scrollHeight;
+        return Math.abs(after - high) < high / 10 ? []
+            : [`${high} to ${after} pixels`];
+    }""",
+    "what is printed scrolls sideways": """() => all(".output pre")
         .filter(code => code.scrollWidth > code.clientWidth + 1)
         .map(code => code.textContent)""",
-    "code breaks inside a name": """() => all(".hang [class^=n]")
-        .filter(name => name.getClientRects().length > 1)
-        .map(name => name.textContent)""",
+    # In no word, and in a bracket or before a comment.
+    "code breaks where Python may not": """() => {
+        let depth = 0, line, top;
+        return all(".highlight-python .hang span[class]").filter(token => {
+            const { className: kind, textContent: text } = token;
+            const [box, more] = token.getClientRects();
+            const below = line === (line = token.closest(".hang"))
+                && box?.top > top + 9 && depth <= 0 && kind[0] !== "c";
+            top = box?.top;
+            for (const c of /^(p|si)$/.test(kind) ? text : "") {
+                depth += (kind === "p" ? 1 : -99)
+                    * ("([{".includes(c) - ")]}".includes(c));
+            }
+            return more || below;
+        }).map(token => `${token.textContent} in ${line.textContent}`);
+    }""",
+    "a shape breaks inside its brackets": r"""() => {
+        const places = [], range = new Range();
+        const nodes = document.createTreeWalker(document.body, 4);
+        for (let node; node = nodes.nextNode();) {
+            const no = node.parentElement.closest(".highlight-python, .shape");
+            for (let i = no ? 1e9 : 0; i < node.length; i++)
+                places.push([node, i]);
+        }
+        const text = places.map(([node, i]) => node.data[i]).join("");
+        const shape = /(?<!\w)\((?:[A-Z\d·]+,\s+)+[A-Z\d·]+\)/g;
+        return [...text.matchAll(shape)].filter(({ 0: { length }, index }) => {
+            range.setStart(...places[index]);
+            range.setEnd(...places[index + length - 1]);
+            const feet = [...range.getClientRects()].map(box => box.bottom);
+            return Math.max(...feet) - Math.min(...feet) > 9;
+        }).map(([shape]) => shape);
+    }""",
     "a column of text has no room for pictures": """() => all("article h1")
         .filter(title => title.offsetWidth < Math.min(690, innerWidth - 32))
         .map(title => `${title.offsetWidth} of ${innerWidth} pixels`)""",
@@ -93,9 +133,11 @@ FAULTS = {
         .filter(image => !image.alt.includes(" "))
         .map(image => image.outerHTML)""",
 }
-FIND = "() => {{ {all} return {{ {each} }}; }}".format(
+FIND = "async () => {{ {all} return {{ {each} }}; }}".format(
     all="const all = selector => [...document.querySelectorAll(selector)];",
-    each=", ".join(f"{json.dumps(n)}: ({f})()" for n, f in FAULTS.items()),
+    each=", ".join(
+        f"{json.dumps(n)}: await ({f})()" for n, f in FAULTS.items()
+    ),
 )
 UNREACHABLE = """() => [...document.querySelectorAll(
     "pre, .cell_output > .output, .pst-scrollable-table-container"

@@ -1,89 +1,157 @@
-"""A picture of one layer of a model, drawn from its sizes: its heads, what a
-position sees, and its feed-forward part. Nothing here needs PyTorch."""
+"""A model, drawn: its parameters as a square, its heads as bars, and a grid
+for each kind of layer of what a position sees. The words beside them are HTML,
+and `card.css` has the colours. Nothing here needs PyTorch."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from math import sqrt
+from typing import Any
 
-BREADTH, HEIGHT, MARGIN = 320, 200, 8
-START, ROOM = 22, 290  # of the rows of heads
-LOW, FEED, BAR = 93, 146, 68  # the lower half; its right part; a bar
-CELL, SIDE = 6.5, 8  # of a mask
-WINDOW = re.compile(
-    r"([\d,]+) positions in (\w+)(?: of (\d+))? layers(, in blocks)?"
-)
-# On a light page and on a dark one, as in the book's figures.
-HUES = {
-    "H": ("#8c672f", "#f78823"),
-    "D": ("#2f5201", "#c3f69d"),
-    "C": ("#884bcf", "#b77efd"),
-    "F": ("#57606a", "#a9b4c0"),
-    "ink": ("#1f2328", "#e6edf3"),
-}
+BILLION = 3.5  # pixels: the side of a square of as many parameters
+ROW, HEAD, HIGH = 32, 5, 22  # heads in a row; a head's width; all rows' height
+SIDE = 8  # of a grid, in positions
+WINDOW = re.compile(r"([\d,]+) positions in (\w+).*? layers(, in blocks)?")
 Numbers = Mapping[str, int]
 Kinds = Mapping[str, str]
-Box = tuple[float, float, float, float]  # left, top, width, height
-Sees = Callable[[int, int], bool]
+Data = Mapping[str, Any]
+Sees = Callable[[int, int], bool]  # whether position i sees position j
+# Kinds of layers that see otherwise than by a window, and how to say it.
+OTHER: dict[str, tuple[str, Sees]] = {
+    "recurrent layers": ("a state", lambda i, j: i == j),
+    "convolutions": ("the last few", lambda i, j: 0 <= i - j < 3),
+    "layers that choose positions": (
+        "chosen ones",
+        lambda i, j: i == j or (j < i and (3 * i + 2 * j) % 5 < 2),
+    ),
+    "layers with compressed keys": ("old ones merged", lambda i, j: j <= i),
+    "feed-forward layers alone": ("only itself", lambda i, j: i == j),
+}
 
 
-def picture(run: Numbers, parts: Kinds) -> str:
-    """Draw a layer of a model as SVG, which follows the light and dark of a
-    page and stands alone; `spoken` says the same."""
-    start = (
-        '<svg xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'width="340" height="212.5" viewBox="0 0 {BREADTH} {HEIGHT}" '
-        f'style="max-width:100%;{paint("ink")}" '
-        'font-family="system-ui, sans-serif" font-size="11" '
-        f'aria-label="{spoken(run, parts)}"><title>One layer</title>'
+def picture(data: Data) -> str:
+    """Draw a model, with words that say the same."""
+    run, count = data["run"], parameters(data)
+    side = max(2, BILLION * sqrt(count / 1e9))
+    year = f'<span class="year">{data.get("year", "")}</span>'
+    cache = f'<span class="cache">{cache_text(data)}</span>'
+    grids = "".join(
+        f"<li>{grid(sees)} <span>{words} <br>{where}</span></li>"
+        for sees, words, where in views(data["parts"], data["layers"])
     )
-    return "\n".join([start, *shapes(run, parts), "</svg>\n"])
+    return (
+        f'<div class="drawn"><i style="--side:{side:.3g}px"></i>'
+        f"<p><b>{short(count)}</b> <span>{year}{cache} <br>"
+        f"{expert_text(data)}</span></p>"
+        f"{heads_svg(run)}<p>{heads_text(run)}</p><ul>{grids}</ul></div>"
+    )
 
 
-def shapes(run: Numbers, parts: Kinds) -> list[str]:
-    """Draw all three parts of a layer."""
-    return [*draw_heads(run), *draw_masks(parts), *draw_feed(run, parts)]
+def parameters(data: Data) -> int:
+    """Read how many parameters a model has."""
+    return int(dict(data["rows"])["parameters"].split()[0].replace(",", ""))
 
 
-def spoken(run: Numbers, parts: Kinds) -> str:
-    """Say what stands in the picture, but for single letters."""
-    texts = (re.sub("<[^>]*>", "", shape) for shape in shapes(run, parts))
-    return f"One layer: {'; '.join(x for x in texts if len(x) > 1)}."
+def short(count: int) -> str:
+    """Write a count in three digits, or a small one in full."""
+    if count < 1e5:
+        return f"{count:,}"
+    unit, size = ("M", 1e6) if count < 999.5e6 else ("B", 1e9)
+    return f"{count / size:#.3g}".rstrip(".") + f"<small> {unit}</small>"
 
 
-def key_text(run: Numbers) -> str:
-    """Say how many keys and values the heads have."""
+def cache_of(data: Data) -> float:
+    """Read how many bytes the cache has for each word, 0 without one."""
+    for name, text in data["rows"]:
+        if name.startswith("cache"):
+            amount = int(text.split()[0].replace(",", ""))
+            return amount / 1000 if "1,000" in name else amount
+    return 0
+
+
+def cache_text(data: Data) -> str:
+    """Say the same, and whether there is a state besides."""
+    if not (amount := cache_of(data)):
+        return "no cache"
+    more = " + state" * ("recurrent layers" in data["parts"])
+    more += " written" * ("and" in data["parts"].get("stacks", ""))
+    return f"{amount / 1e3:#.3g}".rstrip(".") + f" kB a word{more}"
+
+
+def expert_text(data: Data) -> str:
+    """Say how many experts work on a word."""
+    if "expert layers" not in data["parts"]:
+        return ""
+    return f"{data['run']['top_k']} of {data['run']['experts']} experts"
+
+
+def key_heads(run: Numbers) -> int:
+    """How many heads of keys and values there are, if any."""
+    return 1 if "kv_rank" in run else run.get("kv_heads", run.get("H", 0))
+
+
+def heads_text(run: Numbers) -> str:
+    """Say how many heads there are, and of keys, if those are fewer."""
+    heads, many = run.get("H", 0), key_heads(run)
+    words = f"{heads} head{'s' * (heads != 1)}"
     if "kv_rank" in run:
-        sizes = [f"{run[n]}" for n in ("kv_rank", "rope_D") if n in run]
-        return f"keys and values of all from {' + '.join(sizes)} numbers"
-    of = run["H"]
-    many = run.get("kv_heads", of)
-    if many == 1:
-        return f"1 head of keys and values, for all {of}"
-    each = f"each for {of // many}" if many < of else "one each"
-    each = "shared" if of % many else each
-    return f"{many} heads of keys and values, {each}"
+        return f"{words}, 1 key vector"
+    return words + f", {many} of keys" * (many < heads)
 
 
-def views(parts: Kinds) -> list[tuple[Sees, list[str]]]:
-    """List what positions see, in each stack or each kind of layer: whether
-    position i sees j, and how to say it."""
-    stacks, sights = parts.get("stacks", "decoder").split(" and "), []
-    state = parts.get("recurrent layers", "").partition(" of ")[0]
+def heads_svg(run: Numbers) -> str:
+    """Draw the heads of queries in rows, and under each row keys and values,
+    as wide as the heads that share them."""
+    if "H" not in run:
+        return ""
+    heads, each = run["H"], run["H"] / key_heads(run)
+    row = int(ROW // each * each) or ROW
+    counts = [min(row, heads - first) for first in range(0, heads, row)]
+    high, wide = HIGH / len(counts), HEAD * counts[0]
+    paths = ""
+    for n, thick, middle in (1, 0.5, 0.25), (each, 0.2, 0.72):
+        d = "".join(
+            f"M0 {high * (i + middle):.4g}h{HEAD * many - 1}"
+            for i, many in enumerate(counts)
+        )
+        paths += (
+            f'<path d="{d}" stroke-width="{high * thick:.3g}" '
+            f'stroke-dasharray="{HEAD * n - 1:g} 1"/>'
+        )
+    look = f'class="heads" style="--wide:{wide}px"'
+    return f"<svg {look} {size(wide, HIGH)}>{paths}</svg>"
+
+
+def size(wide: float, high: float) -> str:
+    """Write the size of a drawing whose words stand beside it."""
+    both = f'width="{wide:g}" height="{high:g}"'
+    return f'{both} viewBox="0 0 {wide:g} {high:g}" aria-hidden="true"'
+
+
+def views(parts: Kinds, layers: int) -> Iterator[tuple[Sees, str, str]]:
+    """List what positions see in each stack or each kind of layer: a rule, and
+    how to say it and where."""
+    stacks = parts.get("stacks", "decoder").split(" and ")
+    other = {x: int(parts[x].split()[0]) for x in OTHER if x in parts}
     for stack in stacks:
-        causal = stack == "decoder"
+        causal, rest = stack == "decoder", layers - sum(other.values())
         every, some = ("all so far", "last") if causal else ("all", "nearest")
-        words = [every, stack][: len(stacks)]
         if band := WINDOW.match(parts.get("window", "")):
-            width, layers, of, block = band.groups()
-            near = [f"{'block' if block else some} {width}"]
-            rule = sight(causal, 2, 3 * bool(block))
-            sights.append((rule, [*near, f"{layers} layers"]))
-            words = of and [every, f"{int(of) - int(layers)} layers"]
-        if words:
-            sights.append((sight(causal, SIDE), words))
-        if state:
-            sights.append((sight(causal, 0), ["a state", f"{state} layers"]))
-    return sights
+            width, near, block = band.groups()
+            many = rest if near == "all" else int(near)
+            rest -= many
+            words = f"{'block' if block else some} {width}"
+            yield sight(causal, 2, 3 * bool(block)), words, layers_text(many)
+        if rest > 0:
+            where = stack if stacks[1:] else layers_text(rest)
+            yield sight(causal, SIDE), every, where
+    for kind, many in other.items():
+        words, rule = OTHER[kind]
+        yield rule, words, layers_text(many)
+
+
+def layers_text(many: int) -> str:
+    return f"{many} layer{'s' * (many != 1)}"
 
 
 def sight(causal: bool, width: int, block: int = 0) -> Sees:
@@ -93,101 +161,12 @@ def sight(causal: bool, width: int, block: int = 0) -> Sees:
     return lambda i, j: 0 <= i - j <= width if causal else abs(i - j) < width
 
 
-def paint(hue: str, what: str = "fill") -> str:
-    light, dark = HUES[hue]
-    return f"{what}:{light};{what}:light-dark({light},{dark})"
-
-
-def label(
-    x: float, y: float, text: str, letter: str = "", side: str = "start"
-) -> str:
-    """Write a line of text, after the letter of an axis in its colour."""
-    bold = f'<tspan font-weight="bold" style="{paint(letter[-1:] or "ink")}">'
-    first = f"{bold}{letter}</tspan> " * bool(letter)
-    at = f'x="{x:g}" y="{y:g}" text-anchor="{side}"'
-    return f"<text {at}>{first}{text}</text>"
-
-
-def fill(boxes: Iterable[Box], hue: str, opacity: float = 1) -> str:
-    """Draw boxes."""
-    shapes = (f"M{x:.4g} {y:.5g}h{wide:.3g}v{high:.3g}h-{wide:.3g}"
-              for x, y, wide, high in boxes)  # fmt: skip
-    more = f'style="{paint(hue)}" fill-opacity="{opacity:g}"'
-    return f'<path d="{"".join(shapes)}" {more}/>'
-
-
-def draw_heads(run: Numbers) -> Iterator[str]:
-    """Draw the heads of queries in a row, and below them keys and values, each
-    as wide as the heads that share it."""
-    if "H" not in run:
-        return
-    heads = run["H"]
-    many = 1 if "kv_rank" in run else run.get("kv_heads", heads)
-    yield label(MARGIN, 12, f"{heads} query head{'s' * (heads > 1)}", "H")
-    if "D" in run:
-        words = f"{run['D']} channels each"
-        yield label(BREADTH - MARGIN, 12, words, "D", "end")
-    groups = heads if heads % many else many
-    yield fill(head_boxes(18, 14, groups, heads // groups), "H", 0.85)
-    for letter, y in ("q", 20), ("k", 37), ("v", 49):
-        yield label(MARGIN, y + 9, letter)
-    boxes = head_boxes(37, 10, many) + head_boxes(49, 10, many)
-    yield fill(boxes, "H", 0.5)
-    yield label(MARGIN, 73, key_text(run))
-
-
-def head_boxes(y: float, high: float, groups: int, each: int = 1) -> list[Box]:
-    """Place heads beside each other, with room between groups."""
-    pitch = ROOM / groups
-    cell = (pitch - min(4, pitch / 4)) / each
-    wide = cell - min(1, cell / 4) * (each > 1)
-    return [
-        (START + group * pitch + i * cell, y, wide, high)
-        for group, i in product(range(groups), range(each))
-    ]
-
-
-def draw_masks(parts: Kinds) -> Iterator[str]:
-    """Draw what positions see; what they do not see is hatched."""
-    name = parts.get("stacks", "decoder")
-    each = "each position sees" if " and " in name else f"{name}: each sees"
-    yield label(MARGIN, LOW, each)
-    for n, (sees, words) in enumerate(views(parts)):
-        left, top, end = MARGIN + 74 * n, LOW + 7, CELL * SIDE
-        cells = [
-            (left + CELL * j, top + CELL * i, CELL, CELL)
-            for i, j in product(range(SIDE), repeat=2)
-            if not sees(i, j)
-        ]
-        yield fill(cells, "F", 0.15)
-        d = "".join(
-            f"M{x:g} {y + CELL:g}l{CELL} {-CELL}" for x, y, *_ in cells
-        )
-        for i in range(SIDE + 1):
-            d += f"M{left} {top + CELL * i:g}h{end:g}"
-            d += f"M{left + CELL * i:g} {top}v{end:g}"
-        more = f'style="{paint("F", "stroke")}" stroke-width="0.6"'
-        yield f'<path d="{d}" fill="none" {more}/>'
-        for k, text in enumerate(words):
-            yield label(left, top + end + 13 * (k + 1), text)
-
-
-def draw_feed(run: Numbers, parts: Kinds) -> Iterator[str]:
-    """Draw the widths of a feed-forward layer, or of an expert, as bars; two
-    of them are multiplied where it is gated."""
-    kind = parts.get("expert layers")
-    name = "expert_F" if kind and "expert_F" in run else "F"
-    gated = parts.get("feed-forward") == "gated"
-    if not {"C", name} <= run.keys():
-        return
-    yield label(FEED, LOW, "feed-forward" + ", gated" * gated)
-    y, middle = LOW + 7, BREADTH - MARGIN - BAR / 2
-    for letter in "C", *[name] * (1 + gated), "C":
-        wide = BAR * run[letter] / max(run["C"], run[name])
-        yield fill([(middle - wide / 2, y, wide, 10)], letter[-1], 0.8)
-        yield label(FEED, y + 9, f"{run[letter]:,}", letter)
-        y += 14
-    if kind:
-        chosen, many = run["top_k"], run["experts"]
-        more = ", 1 for all" * ("every" in kind)
-        yield label(FEED, LOW + 74, f"{chosen} of {many} experts{more}")
+def grid(sees: Sees) -> str:
+    """Draw what positions see: a row each, dark where it sees a position."""
+    d = ""
+    for i in range(SIDE):
+        for seen, run in groupby(range(SIDE), lambda j, i=i: sees(i, j)):
+            places = [*run]
+            d += f"M{places[0]} {i}.5h{len(places)}" * seen
+    back = f'<rect width="{SIDE}" height="{SIDE}"/>'
+    return f'<svg {size(SIDE, SIDE)}>{back}<path d="{d}"/></svg>'

@@ -8,9 +8,10 @@ from string import Template
 from typing import Any
 
 from model_cards import HERE, SIZES
-from model_cards.drawing import picture
+from model_cards.drawing import cache_of, parameters, picture
 
 SHEETS = "shapewatch/tracing/style/trace.css", "book/_static/card.css"
+WIDTHS = "C", "F", "expert_F"  # sizes that are drawn as bars
 MARKED_NAME = re.compile(r"([^\W\d]\w*)")
 
 
@@ -27,10 +28,11 @@ def card_html(
     sizes = {"layers": data["layers"]} | data["sizes"]
     names = [*SIZES, *sizes]
     counts = "".join(
-        size_html(name, sizes[name]) for name in sorted(sizes, key=names.index)
+        size_html(name, sizes[name], max(sizes.get(x, 0) for x in WIDTHS))
+        for name in sorted(sizes, key=names.index)
     )
     kinds = parts_html(data["parts"], links or {}, own)
-    drawn = picture(data["run"], data["parts"])
+    drawn = picture(data)
     costs = "".join(
         row_html(name, cost_html(text))
         for name, text in data["rows"]
@@ -44,11 +46,30 @@ def card_html(
     )
 
 
-def size_html(name: str, n: int) -> str:
-    """Write a size: its name, and what it counts."""
+def tile_html(name: str, place: str, data: Mapping[str, Any]) -> str:
+    """Write what a wall of models has of one: a link to its card, its picture,
+    numbers to sort by, and a box to tick."""
+    numbers = {
+        "parameters": parameters(data),
+        "year": data.get("year", 0),
+        "heads": data["run"]["H"],
+        "cache": cache_of(data),
+    }
+    sorts = "".join(f' data-{x}="{n:g}"' for x, n in numbers.items())
+    return (
+        f'<li{sorts}><b><a href="#{place}">{escape(name)}</a></b>'
+        f'{picture(data)}<label title="Compare"><input type="checkbox" '
+        f'value="{place}" aria-label="Compare {escape(name)}"></label></li>'
+    )
+
+
+def size_html(name: str, n: int, most: int) -> str:
+    """Write a size: its name, what it counts, and how wide a layer is."""
     words = SIZES[name]["words"] if name in SIZES else ""
     words = words.replace("heads of", "head of") if n == 1 else words
     what = f" <span>{words}</span>" if words else ""
+    if name in WIDTHS:
+        what += f'<i class="{name[-1]}" style="--wide:{n / most:.3f}"></i>'
     return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
 
 
