@@ -31,7 +31,7 @@ ROOM_COLUMNS = {
     "gallery": 6,
     "explorer": 8,
 }
-FORM = ROOT / "book" / "_templates" / "architecture.svg"
+ROOMS_FILE = ROOT / "book" / "_templates" / "architecture.svg"
 Arrows = dict[str, set[str]]
 
 
@@ -116,7 +116,7 @@ def svg_text(arrows: Arrows) -> str:
         room: (HALF * (ROOM_COLUMNS[room] + 1), FLOOR * (top - floor) + 30)
         for room, floor in height.items()
     }
-    form = Template(FORM.read_text("utf8"), keep_trailing_newline=True)
+    form = Template(ROOMS_FILE.read_text("utf8"), keep_trailing_newline=True)
     return form.render(
         width=HALF * (max(ROOM_COLUMNS.values()) + 2),
         height=FLOOR * top + 60,
