@@ -33,12 +33,12 @@ ENGLISH = "the hungry dog saw hari."
 NEPALI = "भोको कुकुरले हरिलाई देख्यो ।"
 FIRST_PAGE = STATIC_FILES / "alignment.svg"
 STRIP = STATIC_FILES / "strip.html"
-FORM = ROOT / "book" / "_templates" / "strip.html"
-STRIP_FORM = Template(FORM.read_text("utf8"), keep_trailing_newline=True)
+STRIP_FILE = ROOT / "book" / "_templates" / "strip.html"
+STRIP_FORM = Template(STRIP_FILE.read_text("utf8"), keep_trailing_newline=True)
 TITLE = "The trained translator's attention"
 PREVIEW, SWAP = (STATIC_FILES / name for name in ("preview.png", "swap.webp"))
 SCREEN = {"width": 1280, "height": 760}
-DENSITY, COLOURS, NARROW = 1.5, 128, 800
+DENSITY, COLOURS, MOTION_WIDTH = 1.5, 128, 800
 FRAME, FRAMES, PAUSE = 40, 42, 1500  # milliseconds, of a swap, before it
 Rows = list[list[float]]
 LATER = """async time => {
@@ -131,7 +131,7 @@ def write_preview() -> None:
         page.wait_for_timeout(1000)  # what follows the page has arrived
         few = photograph(page).quantize(COLOURS, dither=Image.Dither.NONE)
         few.save(PREVIEW, optimize=True)
-        page.set_viewport_size(SCREEN | {"width": NARROW})
+        page.set_viewport_size(SCREEN | {"width": MOTION_WIDTH})
         first, *others = swap_frames(page)
     half = [PAUSE, *[FRAME] * FRAMES]
     motion = {"save_all": True, "append_images": others, "loop": 0}
