@@ -1,4 +1,4 @@
-"""Tell which rooms of our packages import which. A small package is one room."""
+"""Tell which rooms of our packages import which; small packages are one."""
 
 import ast
 from pathlib import Path
