@@ -31,7 +31,7 @@ GAP = '</span> <span class="pre">'
 AXIS = r"[A-Z\d][A-Z\d·*~]*"
 SHAPE = re.compile(rf"\(\[?{AXIS}(?:,(?:{GAP}|\s){AXIS}){{1,6}},?\]?\)")
 LETTERS = re.compile(
-    r'\((?=[^()]*<b class="axis)(?:</?(?:b|data)\b[^>]*>|[\w·]|,\s)+\)'
+    r'\((?=[^()]*<b class="axis)(?:</?[bcds]\w*\b[^>]*>|[\w·]|,\s)+\)'
 )
 TEXT = re.compile(
     "<(?:svg.*?</svg|script.*?</script|div class=.highlight-python.*?</pre)>"

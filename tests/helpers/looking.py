@@ -52,7 +52,8 @@ FAULTS = {
         const places = [], range = new Range();
         const nodes = document.createTreeWalker(document.body, 4);
         for (let node; node = nodes.nextNode();) {
-            const no = node.parentElement.closest(".highlight-python, .shape");
+            const no = node.parentElement.closest(
+                ".highlight-python, .shape, .trace pre, .trace code");
             for (let i = no ? 1e9 : 0; i < node.length; i++)
                 places.push([node, i]);
         }
