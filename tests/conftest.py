@@ -10,9 +10,11 @@ from playwright.sync_api import expect
 from tests.helpers.browser import (
     NO_BOOK,
     PAGES,
+    View,
     need_browser,
     new_reader,
     open_page,
+    served,
 )
 from tests.helpers.project import archive, copy_project, run
 
@@ -60,6 +62,14 @@ def visit(reader):
     for view in views:
         view.page.evaluate("localStorage.clear()")
         view.page.close()
+
+
+@pytest.fixture
+def on_site(reader):
+    """A page of the site, where a page from the disk may do less."""
+    view = View(reader.new_page())
+    view.page.route("**/*", served)
+    return view
 
 
 @pytest.fixture(scope="module")

@@ -117,8 +117,7 @@ export function searchFrom(input) {
   const place = input.closest("dialog, .bd-search-container");
   place.insertAdjacentHTML(
     "beforeend", '<p role="status"></p><ol class="search"></ol>');
-  const [told, list] = [...place.children].slice(-2);
-  let timer;
+  let [told, list, timer] = [...place.children].slice(-2);
   const show = async () => {
     const asked = input.value.trim();
     const result = await search(asked, place.open ? IN_DIALOG : ON_PAGE);

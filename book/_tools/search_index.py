@@ -39,6 +39,7 @@ WEIGHTS = {
 NAME_VALUE = re.compile(r"(?<![\w=.])[A-Za-z_]\w*=−?\w[\w.]*")
 SIGNS = "=−"
 # What parts of a formula become in a line of text.
+SUM = re.compile(r"\w\W|[^√\w]\w")  # or a product: in brackets in a power
 LINES = {"mfrac": "{}/{}", "msqrt": "√{}", "msup": "{}^{}", "msub": "{}_{}"}
 
 
@@ -101,10 +102,7 @@ def line_of(formula: Tag | str) -> str:
     parts = list(filter(None, map(line_of, formula.children)))
     if formula.name not in LINES:
         return "".join(parts)
-    parts = [
-        f"({x})" if re.search(r"\w\W|[^\W√]\w\W|[^√\w]\w", x) else x
-        for x in parts
-    ]
+    parts = [f"({x})" if SUM.search(x) else x for x in parts]
     return LINES[formula.name].format(*parts)
 
 

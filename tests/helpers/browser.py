@@ -52,6 +52,16 @@ class View:
     requests: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Note the requests of a page, and everything that goes wrong."""
+        note, say = self.requests.append, self.problems.append
+        self.page.on("request", lambda r: note(r.url))
+        self.page.on("requestfailed", lambda r: say(f"not loaded: {r.url}"))
+        self.page.on("pageerror", lambda e: say(f"error: {e}"))
+        self.page.on(
+            "console", lambda m: say(m.text) if m.type == "error" else None
+        )
+
     def outside(self) -> list[str]:
         """Requests that leave the reader's machine."""
         inside = ("file:", "data:", "blob:")
@@ -92,7 +102,6 @@ def open_page(
     view = View(reader.new_page())
     view.page.emulate_media(color_scheme=scheme)
     view.page.set_viewport_size({"width": width, "height": 900})
-    listen(view)
     view.page.goto(f"{HTML.as_uri()}/{page}")
     view.ready()
     return view
@@ -106,17 +115,6 @@ def served(route: Route) -> None:
         route.fulfill(path=file)
     else:
         route.fulfill(status=404, path=HTML / "404.html")
-
-
-def listen(view: View) -> None:
-    """Note the requests of a page, and everything that goes wrong."""
-    say = view.problems.append
-    view.page.on("request", lambda r: view.requests.append(r.url))
-    view.page.on("requestfailed", lambda r: say(f"not loaded: {r.url}"))
-    view.page.on("pageerror", lambda e: say(f"error: {e}"))
-    view.page.on(
-        "console", lambda m: say(m.text) if m.type == "error" else None
-    )
 
 
 def fonts_of(page: Page, selector: str) -> list[set[tuple[str, bool]]]:
