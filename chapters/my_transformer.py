@@ -2,8 +2,7 @@
 explained: https://your_account.github.io/transformer-shape-by-shape
 
     python my_transformer.py train [FILE]      pairs.tsv -> translator.pt
-    python my_transformer.py "Hari saw us."    translates what you type
-    python my_transformer.py                   shows examples, and shapes
+    python my_transformer.py ["Hari saw us."]  translates this, or examples
 """
 import sys
 import torch
@@ -15,8 +14,7 @@ def print_shapes(model):  # chapter 0
         shapes = [tuple(x.shape) for x in inputs if x is not None]
         print(names[module], *shapes, "->", tuple(output.shape))
 
-    paths = model.named_modules()
-    names = {m: f"{path} {type(m).__name__}" for path, m in paths}
+    names = {m: f"{p} {type(m).__name__}" for p, m in model.named_modules()}
     return [module.register_forward_hook(show) for module in names]
 
 UNK, PAD, SOS, EOS = range(4)  # chapter 1
@@ -40,14 +38,14 @@ def decode(row, ids):
 
 def read_pairs(path):
     with open(path, encoding="utf-8-sig") as file:
-        lines = sorted({line.strip(" \n").lower() for line in file} - {""})
-    pairs = [[side.strip() for side in line.split("\t")] for line in lines]
-    bad = [pair for pair in pairs if len(pair) < 2 or "" in pair[:2]]
-    if bad or len(pairs) < 20:
-        sys.exit(f"{path} has {len(pairs)} lines. It needs 20, in each a "
-                 f"sentence, a tab, its translation. Not so: {bad[:3]}")
-    sources, targets = [[pair[i] for pair in pairs] for i in (0, 1)]
-    tests = {pair[0] for pair in pairs if pair[2:] == ["test"]}
+        lines = {x.strip(" \n").replace('"', "").lower() for x in file}
+    rows = [f"{x}\t\t".split("\t")[:3] for x in sorted(lines) if x]
+    bad = [x for x in rows if "" in [y.strip(" 0123456789") for y in x[:2]]]
+    sources, targets, marks = [[x[i] for x in rows] for i in range(3)]
+    if bad or min(len(set(sources)), len(set(targets))) < 20:
+        sys.exit(f"{path} needs 20 different pairs: text, tab, text. "
+                 f"Bad: {len(bad)} of {len(rows)}, see {(bad or rows)[:3]}")
+    tests = {text for text, mark in zip(sources, marks) if mark == "test"}
     return sources, targets, tests or set(sources[::10])
 
 class TokenEmbedding(nn.Embedding):  # chapter 2
@@ -211,16 +209,18 @@ def train(path="pairs.tsv", to="translator.pt", steps=2000, seed=1):
     english, nepali = (vocabulary(side) for side in zip(*learned))
     length = 2 + max(len(split(text)) for text in sources + targets)
     sizes = 4 + max(len(english), len(nepali)), length, 1, 12, 3, 48
-    model = EncoderDecoder(*sizes)
+    model, best = EncoderDecoder(*sizes), 0
     src = torch.cat([encode(text, english, length) for text in sources])
     tgt = torch.cat([encode(text, nepali, length) for text in targets])
-    test = torch.tensor([text in tests for text in sources])
-    losses = learn(model, src[~test], tgt[~test], steps)
-    for step, loss in enumerate(losses, start=1):
-        if step % 100 == 0:
-            right = (greedy(model, src[test]) == tgt[test]).all(-1).sum()
+    old = torch.tensor([text not in tests for text in sources])
+    print(f"{len(sources)} pairs, {(src[~old] == UNK).sum()} words unknown")
+    for step, loss in enumerate(learn(model, src[old], tgt[old], steps), 1):
+        if step % 100 == 0 or step == steps:
+            right = (greedy(model, src[~old]) == tgt[~old]).all(-1).sum()
             print(f"{step}: loss {loss:.2f}, {right} of {len(tests)} right")
-    torch.save((sizes, english, nepali, model.state_dict()), to)
+            if right >= best:
+                best = right
+                torch.save((sizes, english, nepali, model.state_dict()), to)
 
 def translate(text, model, english, nepali):  # chapter 14
     text, _, begin = text.lower().partition("|")

@@ -25,8 +25,7 @@ STARTS = {
 explained: https://your_account.github.io/transformer-shape-by-shape
 
     python my_transformer.py train [FILE]      pairs.tsv -> translator.pt
-    python my_transformer.py "Hari saw us."    translates what you type
-    python my_transformer.py                   shows examples, and shapes
+    python my_transformer.py ["Hari saw us."]  translates this, or examples
 ''',
     MY_GPT: '''\
 """A language model that learns from any text. Each of its lines explained:

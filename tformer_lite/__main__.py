@@ -77,8 +77,7 @@ def command_line() -> argparse.ArgumentParser:
             kind, help=about, description=sentence
         )
         command.set_defaults(command=name)
-        if word:
-            command.add_argument(word, nargs=often)
+        command.add_argument(word, nargs=often)
         for option, usual in options.items():
             add_option(command, option, usual)
     return top

@@ -28,7 +28,8 @@ from tformer_lite.training.options import (
 def train_char(args: Namespace) -> None:
     """Train a model that writes; the text decides what is not typed."""
     text, share = lite.read_text(args.file), 0.8 if args.as_in_source else 0.9
-    length, typed = int(len(text) * share), typed_in(args)
+    length = int(len(text) * share)
+    typed = {name: x for name, x in vars(args).items() if x is not None}
     usual = AS_IN_SOURCE if args.as_in_source else writer_for(length, typed)
     options = usual | typed
     start = earlier_checkpoint(args) or new_writer(options, text)
@@ -60,11 +61,6 @@ def new_writer(options: Options, text: str) -> lite.Checkpoint:
         )
     model = seeded_model(lite.DecoderOnly, config, 0)
     return lite.Checkpoint(model, (tokenizer,), size)
-
-
-def typed_in(args: Namespace) -> Options:
-    """List what was typed, or has a default."""
-    return {name: x for name, x in vars(args).items() if x is not None}
 
 
 def earlier_checkpoint(args: Namespace) -> lite.Checkpoint | None:
@@ -191,15 +187,11 @@ def text_after(
     if not known:
         raise ValueError(f"no character of {prompt!r} is in the vocabulary.")
     if unknown := {*prompt} - {*known}:
-        warn(f"not in the vocabulary, and left out: {sorted(unknown)}")
+        left_out = f"not in the vocabulary, and left out: {sorted(unknown)}"
+        print(f"tformer_lite: {left_out}", file=sys.stderr)
     ids = tokenizer.encode(known)[None]
     row = lite.generate(saved.model, ids, n, draw, window=saved.block_size)
     return tokenizer.decode(row[0])
-
-
-def warn(text: str) -> None:
-    """Print a line to stderr."""
-    print(f"tformer_lite: {text}", file=sys.stderr)
 
 
 FUNCTIONS = {"train char": train_char, "generate": write_texts}

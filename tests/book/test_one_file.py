@@ -227,28 +227,35 @@ def test_a_sentence_without_room_is_refused(text, count):
         mine().translate(text, *translator)
 
 
+NUMBERED = "".join(f"{i}\tdog {i}\tHund {i}\n" for i in range(90))
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a dog\tein Hund\n" * 30 + b"no tab\n", r"Not so: \[\['no tab'\]"),
-        (b"a dog\t\n", r"Not so: \[\['a dog', ''\]\]"),
-        (b"a dog\tein Hund\n", "has 1 lines. It needs 20"),
+        ("a dog\tein Hund\n" * 30 + "no tab\n \n", "Bad: 1 of 2, .*'no tab'"),
+        ("a dog\t\n\tein Hund", r"Bad: 2 of 2, see .*'a dog', ''"),
+        ("a dog\tein Hund\n", "needs 20 different pairs"),
+        ("n\tx\ty\n" + NUMBERED, r"Bad: 90 of 91, see \[\['0', 'dog 0', 'h"),
+        (NUMBERED.replace("\tHund", "\t7\tHund"), "Bad: 90 of 90, see"),
+        (re.sub(r"(?m)^\d+", "eng", NUMBERED), r"Bad: 0 of 90, see \[\['eng'"),
+        ("", "Bad: 0 of 0, see"),
     ],
 )
 def test_pairs_that_are_none_are_refused_in_a_sentence(
     tmp_path, content, said
 ):
     path = tmp_path / "pairs.tsv"
-    path.write_bytes(content)
+    path.write_text(content, "utf8")
     with pytest.raises(SystemExit, match=said):
         mine().read_pairs(path)
 
 
 def test_a_file_of_ones_own_needs_no_marks(tmp_path):
-    """Capitals, line ends of Windows, a third column, a line twice."""
+    """Capitals, line ends of Windows, quotes, a third column, a line twice."""
     names = ["Ana", "Ben", "Eva", "Kim", "Leo", "Mia", "Tom", "Zoe"]
     lines = [
-        f"{x} sees {y}.\t{y} wird von {x} gesehen.\tCC-BY"
+        f'"{x} sees {y}."\t"{y} wird von {x} gesehen."\tCC-BY'
         for x in names for y in names
     ]  # fmt: skip
     path = tmp_path / "own.tsv"
@@ -257,3 +264,19 @@ def test_a_file_of_ones_own_needs_no_marks(tmp_path):
     assert (len(sources), len(targets), len(tests)) == (64, 64, 7)
     assert sources[0] == "ana sees ana."
     assert targets[0] == "ana wird von ana gesehen."
+
+
+def test_the_last_of_the_best_is_saved(tmp_path, monkeypatch, capsys):
+    def learn(model, *given):
+        for step in range(1, 401):
+            model.head.weight.data.fill_(step)
+            yield 0.0
+
+    right, path = iter([0, 1, 1, 0]), tmp_path / "own.tsv"
+    path.write_text("".join(f"x{i}\tx{i}\n" for i in range(40)))
+    monkeypatch.setattr(mine(), "learn", learn)
+    monkeypatch.setattr(mine(), "greedy", lambda _, src: src * next(right))
+    mine().train(path, tmp_path / "own.pt", steps=400)
+    assert "40 pairs, 4 words unknown\n100: " in capsys.readouterr().out
+    weight = torch.load(tmp_path / "own.pt")[3]["head.weight"]
+    assert weight.unique().tolist() == [300]

@@ -58,9 +58,11 @@ SIZES.remove("pad")
 
 @pytest.mark.parametrize("field", SIZES)
 def test_a_size_below_one_is_refused_by_name(field):
-    for size in (0, -1):
+    for size in (0, -1, True, 1.5):
         with pytest.raises(ValueError, match=f"^{field}={size}: every size"):
             replace(CONFIG, **{field: size})
+    with pytest.raises(ValueError, match="^bias='no': give True or False"):
+        replace(CONFIG, bias="no")
     assert getattr(replace(CONFIG, **{field: 1}), field) == 1
 
 

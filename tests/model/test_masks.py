@@ -26,8 +26,5 @@ def test_a_mask_is_made_where_it_is_asked_for_and_never_too_small(mask):
     assert mask(0).shape == (1, 1, 0, 0)
     with pytest.raises(ValueError, match="-1 positions are not possible"):
         mask(-1)
-
-
-def test_an_empty_window_is_refused():
     with pytest.raises(ValueError, match="width=0 .* use 1 or more"):
         window_mask(6, width=0)

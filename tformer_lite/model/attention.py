@@ -28,8 +28,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
-    hide = torch.where(mask | ~any_key, 0.0, -math.inf)
-    scores = scores + hide.to(scores.dtype)
+    visible = mask | ~any_key
+    scores = scores + torch.where(visible, 0.0, -math.inf).to(scores.dtype)
     return torch.softmax(scores, dim=-1) * any_key
 
 

@@ -7,6 +7,7 @@ Choice = str | Callable
 Residual = str | tuple
 SIZES = ["vocab_size", "src_vocab_size", "max_len", "d_model", "n_heads"]
 SIZES += ["n_kv_heads", "n_layers", "d_ff", "window"]
+SWITCHES = "bias", "head_bias", "final_norm", "tied"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,8 @@ class Config:
 
     Without a choice of its own the source is embedded as the target is, and
     cross-attention is built as self-attention is, but never rotary. The
-    default sizes are the paper's (Vaswani et al., 2017, table 3). A size
-    below 1 raises ValueError.
+    default sizes are the paper's (Vaswani et al., 2017, table 3). ValueError
+    for a size that is no whole number from 1 up, and a bias that is no bool.
     """
 
     vocab_size: int
@@ -73,11 +74,14 @@ class Config:
     mask: Callable | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a size that is less than 1."""
+        """Raise ValueError for what is no size, or neither True nor False."""
         for name in SIZES:
             size = getattr(self, name)
-            if size is not None and size < 1:
-                raise ValueError(f"{name}={size}: every size is 1 or more.")
+            if size is not None and (type(size) is not int or size < 1):
+                raise ValueError(f"{name}={size!r}: every size is 1, 2, …")
+        for name in SWITCHES:
+            if (value := getattr(self, name)) not in (True, False):
+                raise ValueError(f"{name}={value!r}: give True or False.")
 
 
 # fmt: off

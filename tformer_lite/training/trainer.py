@@ -58,7 +58,7 @@ class Trainer(Progress):
 
     `best` is the model as it was at the lowest validation loss; until one is
     noted it is `model` itself. `tokenizers` go into checkpoints, and so does
-    `block_size`, the positions in use.
+    `block_size`, the positions in use. `optimizer` may be replaced.
     """
 
     def __init__(
