@@ -219,7 +219,9 @@ version:
 	@$(MAKE) --no-print-directory book links
 
 # TAG=v0.2.0 makes sure that this is the version.
-dist: .venv/all.done
+dist: .venv/book.done
+	@grep -E "^(build|hatchling)==" requirements.txt | xargs \
+	  $(BIN)/python -m pip -q install -c book/constraints.txt
 	@$(BIN)/python book/_tools/dist.py
 
 release:
