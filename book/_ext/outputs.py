@@ -27,10 +27,11 @@ HIGHLIGHT = re.compile(
 )
 TAGS = re.compile(r"(<[^>]*>)")
 # (2, 3, 8, 4) and (B, T, H·D), also where each word or letter has a tag.
-GAP = '</span> <span class="pre">'
+GAP_HTML = '</span> <span class="pre">'
 AXIS = r"[A-Z\d][A-Z\d·*~]*"
-SHAPE = re.compile(rf"\(\[?{AXIS}(?:,(?:{GAP}|\s){AXIS}){{1,6}},?\]?\)")
-LETTERS = re.compile(
+NEXT_AXIS = rf",(?:{GAP_HTML}|\s){AXIS}"
+SHAPE_TEXT = re.compile(rf"\(\[?{AXIS}(?:{NEXT_AXIS}){{1,6}},?\]?\)")
+SHAPE_LETTERS = re.compile(
     r'\((?=[^()]*<b class="axis)(?:</?[bcds]\w*\b[^>]*>|[\w·]|,\s)+\)'
 )
 TEXT = re.compile(
@@ -38,8 +39,8 @@ TEXT = re.compile(
     "|<[^>]*>|[^<]+",
     re.DOTALL,
 )
-CODE = re.compile(r'<code(?: class="([^"]*)")?(.*?</code>)', re.DOTALL)
-SHORT = 16
+INLINE_CODE = re.compile(r'<code(?: class="([^"]*)")?(.*?</code>)', re.DOTALL)
+SHORT_CODE = 16
 SPACES = re.compile(r"(?<![\n ]) +")
 BEFORE_COMMENT = re.compile(SPACES.pattern + '(?=<span class="c)')
 
@@ -90,24 +91,26 @@ def lay_out(app: Sphinx, _page: str, _template, context: dict, _doctree):
         app.add_js_file("linked.js", loading_method="defer")
     if body:
         body = HIGHLIGHT.sub(hanging_code, TRACE_STYLE.sub("", body))
-        body = CODE.sub(whole_code, LETTERS.sub(whole, body))
+        body = INLINE_CODE.sub(whole_code, SHAPE_LETTERS.sub(whole, body))
         body = TEXT.sub(whole_shapes, body)
         context["body"] = body.replace(TOGGLE, "<summary")
 
 
 def whole_code(code: re.Match) -> str:
     """Keep short code on one line, and of longer code the shapes."""
-    if len(TAGS.sub("", code[2])) > SHORT:
-        return SHAPE.sub(whole, code[0])
-    return f'<code class="whole {code[1] or ""}"{code[2].replace(GAP, " ")}'
+    if len(TAGS.sub("", code[2])) > SHORT_CODE:
+        return SHAPE_TEXT.sub(whole, code[0])
+    return (
+        f'<code class="whole {code[1] or ""}"{code[2].replace(GAP_HTML, " ")}'
+    )
 
 
 def whole(shape: re.Match) -> str:
-    return f'<span class="whole">{shape[0].replace(GAP, " ")}</span>'
+    return f'<span class="whole">{shape[0].replace(GAP_HTML, " ")}</span>'
 
 
 def whole_shapes(part: re.Match) -> str:
-    return part[0] if part[0][0] == "<" else SHAPE.sub(whole, part[0])
+    return part[0] if part[0][0] == "<" else SHAPE_TEXT.sub(whole, part[0])
 
 
 def hanging_code(code: re.Match) -> str:

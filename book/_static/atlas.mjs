@@ -130,7 +130,7 @@ function begin() {
   page.form.addEventListener("submit", (event) => event.preventDefault());
   wall.addEventListener("change", tick);
   wall.after(page.ticked);
-  for (const fold of document.querySelectorAll(".card-of details")) {
+  for (const fold of document.querySelectorAll(".card-of details:last-child")) {
     fold.addEventListener("toggle", () => colour(fold.lastElementChild), { once: true });
   }
   addEventListener("hashchange", () => {

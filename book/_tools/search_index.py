@@ -38,6 +38,7 @@ WEIGHTS = {
 # but not these: the minus is no hyphen.
 NAME_VALUE = re.compile(r"(?<![\w=.])[A-Za-z_]\w*=−?\w[\w.]*")
 SIGNS = "=−"
+BREAKS = "<(br|p|li|t[dhr]|d[dt]|div|pre|h[1-6])\\b"  # between words
 # What parts of a formula become in a line of text.
 SUM = re.compile(r"\w\W|[^√\w]\w")  # or a product: in brackets in a power
 LINES = {"mfrac": "{}/{}", "msqrt": "√{}", "msup": "{}^{}", "msub": "{}_{}"}
@@ -47,7 +48,7 @@ def records(page: str, html: str) -> Iterator[tuple[str, str]]:
     """Cut a page into little pages, one for each section or question, by
     their paths: that of page.html#name is page/name."""
     html = re.sub("<svg.*?</svg>|<wbr/?>", "", html, flags=re.DOTALL)
-    soup = BeautifulSoup(html.replace("<br", " <br"), "html.parser")
+    soup = BeautifulSoup(re.sub(BREAKS, r" \g<0>", html), "html.parser")
     for part in soup.select(FURNITURE):
         part.decompose()
     for formula in soup.select("math"):

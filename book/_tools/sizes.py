@@ -8,7 +8,7 @@ other sizes.
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -177,11 +177,11 @@ def kept_by_cache(model: nn.Module, *ids: Tensor) -> PathShapes:
 def steps_of(record: Trace) -> list[dict[str, Any]]:
     """List the steps of a run with their shapes and FLOPs, without the
     checks of the input."""
-    return [
+    return steps_once(
         described_step(step.visit.path, row.call, row.outputs, work(step, row))
         for step, row in zip(record.steps, record.calls().rows)
         if Path(step.code.co_filename).stem != "checks"
-    ]
+    )
 
 
 def described_step(
@@ -194,7 +194,7 @@ def described_step(
     return data | ({"flops": sums} if done else {})
 
 
-def steps_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def steps_once(steps: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """List equal blocks once; of a run of two blocks a stack."""
     blocks: list[list] = [[], []]
     once = []
@@ -246,8 +246,7 @@ def preset_data(name: str) -> dict[str, Any]:
     dims.pop("max_len", None)  # no shape of a step has it
     record = trace(build=partial(build_preset, config), dims=dims)
     data = {"dims": {**chosen, **CHANNELS}, "layers": BLOCKS}
-    data |= {"least": least_sizes(config)}
-    data["steps"] = steps_once(steps_of(record))
+    data |= {"least": least_sizes(config), "steps": steps_of(record)}
     return data | formulas(Finder(runs), counts)
 
 

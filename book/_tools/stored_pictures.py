@@ -46,9 +46,7 @@ LATER = """async time => {
         each.pause();
         each.currentTime = (each.currentTime ?? 0) + time;
     }
-    for (let drawn = 0; drawn < 2; drawn++) {
-        await new Promise(requestAnimationFrame);
-    }
+    for (const _ of "12") await new Promise(requestAnimationFrame);
 }"""
 
 

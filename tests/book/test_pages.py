@@ -69,6 +69,24 @@ def opened(reader, request):
     view.page.close()
 
 
+def weight(view: View) -> int:
+    """How much a first visit loads, in bytes that a site would send."""
+    own = [url for url in view.requests if url.startswith("file:")]
+    files = {Path(unquote(urlsplit(url).path)) for url in own}
+    return sum(len(gzip.compress(file.read_bytes())) for file in files)
+
+
+LARGE = ".figure, #landing, #play"  # pictures, or sentences and bugs
+
+
+def test_a_page_is_light(opened):
+    """Before others scroll it, for what is loaded then."""
+    most = 300 if opened.page.locator(LARGE).count() else 170
+    if opened.page.locator("#workbench").count():
+        most = 650  # it runs the file: Python, numbers, sentences
+    assert 40_000 < weight(opened) <= 1000 * most
+
+
 def test_a_page_has_no_fault(opened):
     """Each fault is said, with its name and the part that has it."""
     page_faults = faults(opened)
@@ -92,23 +110,6 @@ def test_each_fault_is_found_by_its_name(visit):
     said = "\n".join(fault for look in looks for fault in look)
     missed = [name for name in (*FAULTS, PALE, *RULES) if name not in said]
     assert not missed, said
-
-
-def weight(view: View) -> int:
-    """How much a first visit loads, in bytes that a site would send."""
-    own = [url for url in view.requests if url.startswith("file:")]
-    files = {Path(unquote(urlsplit(url).path)) for url in own}
-    return sum(len(gzip.compress(file.read_bytes())) for file in files)
-
-
-LARGE = ".figure, #landing, #play"  # pictures, or sentences and bugs
-
-
-def test_a_page_is_light(opened):
-    most = 300 if opened.page.locator(LARGE).count() else 170
-    if opened.page.locator("#workbench").count():
-        most = 650  # it runs the file: Python, numbers, sentences
-    assert 40_000 < weight(opened) <= 1000 * most
 
 
 UNSEEN = """() => [...document.querySelectorAll(

@@ -1,6 +1,7 @@
 """Bad input, refused with the values and the rule that they break."""
 
 from contextlib import suppress
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,17 @@ def check_size(t: int) -> None:
     """Raise ValueError for fewer than no positions."""
     if t < 0:
         raise ValueError(f"{t} positions are not possible: give 0 or more.")
+
+
+def check_kind(config: Any, kind: type, *names: str) -> None:
+    """Raise ValueError for a switch (bool) that is neither True nor False, or
+    a size (int) that is neither a whole number from 1 up nor None."""
+    rule = "give True or False." if kind is bool else "every size is 1, 2, …"
+    for name in names:
+        value = getattr(config, name)
+        is_fit = type(value) is kind and (kind is bool or value >= 1)
+        if not is_fit and not (kind is int and value is None):
+            raise ValueError(f"{name}={value!r}: {rule}")
 
 
 def check_letters(x: Tensor, axes: str) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tformer_lite.model.checks import check_kind
+
 Choice = str | Callable
 Residual = str | tuple
 SIZES = ["vocab_size", "src_vocab_size", "max_len", "d_model", "n_heads"]
 SIZES += ["n_kv_heads", "n_layers", "d_ff", "window"]
-SWITCHES = "bias", "head_bias", "final_norm", "tied"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +76,8 @@ class Config:
 
     def __post_init__(self) -> None:
         """Raise ValueError for what is no size, or neither True nor False."""
-        for name in SIZES:
-            size = getattr(self, name)
-            if size is not None and (type(size) is not int or size < 1):
-                raise ValueError(f"{name}={size!r}: every size is 1, 2, …")
-        for name in SWITCHES:
-            if (value := getattr(self, name)) not in (True, False):
-                raise ValueError(f"{name}={value!r}: give True or False.")
+        check_kind(self, int, *SIZES)
+        check_kind(self, bool, "bias", "head_bias", "final_norm", "tied")
 
 
 # fmt: off

@@ -8,7 +8,7 @@ from itertools import groupby
 from math import sqrt
 from typing import Any
 
-BILLION = 3.5  # pixels: the side of a square of as many parameters
+BILLION = 2.4  # pixels: the side of a square of as many parameters
 ROW, HEAD, HIGH = 32, 5, 22  # heads in a row; a head's width; all rows' height
 SIDE = 8  # of a grid, in positions
 WINDOW = re.compile(r"([\d,]+) positions in (\w+).*? layers(, in blocks)?")
@@ -41,7 +41,7 @@ def picture(data: Data) -> str:
     )
     return (
         f'<div class="drawn"><i style="--side:{side:.3g}px"></i>'
-        f"<p><b>{short(count)}</b> <span>{year}{cache} <br>"
+        f"<p><b>{short_count(count)}</b> <span>{year}{cache} <br>"
         f"{expert_text(data)}</span></p>"
         f"{heads_svg(run)}<p>{heads_text(run)}</p><ul>{grids}</ul></div>"
     )
@@ -52,7 +52,7 @@ def parameters(data: Data) -> int:
     return int(dict(data["rows"])["parameters"].split()[0].replace(",", ""))
 
 
-def short(count: int) -> str:
+def short_count(count: int) -> str:
     """Write a count in three digits, or a small one in full."""
     if count < 1e5:
         return f"{count:,}"

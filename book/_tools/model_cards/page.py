@@ -32,15 +32,15 @@ def card_html(
         for name in sorted(sizes, key=names.index)
     )
     kinds = parts_html(data["parts"], links or {}, own)
-    drawn = picture(data)
     costs = "".join(
         row_html(name, cost_html(text))
         for name, text in data["rows"]
         if name != "sizes" and name not in data["parts"]
     )
     return (
-        f'<div class="card-of"><div>{drawn}<dl>{counts}</dl></div>'
-        f"<table><tbody>{kinds}</tbody><tbody>{costs}</tbody></table>"
+        f'<div class="card-of"><div>{picture(data)}<dl>{counts}</dl></div>'
+        f"<details><summary>Its parts, and what it costs</summary><table>"
+        f"<tbody>{kinds}</tbody><tbody>{costs}</tbody></table></details>"
         f"<details><summary>Its modules, and the shapes that they read and "
         f"make</summary>{data['tree']}</details></div>"
     )
@@ -118,6 +118,6 @@ def page_html(data: Mapping[str, Any]) -> str:
     style = "\n".join(
         (HERE.parents[2] / sheet).read_text("utf8") for sheet in SHEETS
     )
-    name = escape(data["class"])
     page = Template((HERE / "page.html").read_text("utf8"))
-    return page.substitute(name=name, style=style, card=card_html(data))
+    card = card_html(data).replace("<details>", "<details open>", 1)
+    return page.substitute(name=escape(data["class"]), style=style, card=card)

@@ -18,6 +18,7 @@ from tformer_lite.drawing.surface.matrix import (
     Matrix,
     check_axis,
     describe,
+    framed_boxes,
     number,
     with_minus,
 )
@@ -129,7 +130,7 @@ def draw_matrices(
         ax = draw_matrix(page, (0, heading.high), matrix, grid)
         page.hatch(runs(matrix.hidden), ax)
         draw_head(page, matrix, heading)
-        for box in matrix.framed:
+        for box in framed_boxes(matrix):
             page.frame(box, ax)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]

@@ -32,7 +32,7 @@ from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
 # Pixels: a matrix, what is above it, and between two of them, for the sign.
-SIDE, TOP, GAP = 134, 42, 20
+SIDE, TOP, SIGN_WIDTH = 134, 42, 20
 TITLES = "scores", "mask", "masked", "weights"
 SIGN: Style = {"size": 18, "color": palette.RIM[0]}
 READ_AS = {"mask": "dark: may not look", "masked": "1 + 2, hatched: hidden"}
@@ -57,7 +57,7 @@ def attention_steps(
     or row that is none.
 
     >>> attention_steps(running_trace().attention()[0], at=(1, 0))
-    scores, mask, masked and weights (8, 8): rows S ...
+    scores and weights (8, 8): rows S ...
     """
     letters = tuple(map(str, attention.axes[-2:]))
     parts = attention.scores, attention.masked, attention.weights
@@ -94,13 +94,10 @@ def draw_pair(made: Sequence[Matrix], first: int) -> tuple[Figure, list[Box]]:
     them; say where the cells are."""
     (rows, columns), row = made[0].values.shape, made[0].row
     words = heatmaps.longest(made[0].labels[0])
-    side = min(SIDE, (PANEL - 16 - words - GAP) / 2)
-    cell, pitch = min(heatmaps.LARGE, side / columns), side + GAP
-    page, most = (
-        Page(pitch + side, TOP + cell * rows),
-        heatmaps.largest_score(made),
-    )
-    grid = Grid(cell, cell, cell > text_width("00"), most)
+    side = min(SIDE, (PANEL - 16 - words - SIGN_WIDTH) / 2)
+    cell, pitch = min(heatmaps.LARGE, side / columns), side + SIGN_WIDTH
+    page, most = Page(pitch + side, TOP + cell * rows), heatmaps.largest_score
+    grid = Grid(cell, cell, cell > text_width("00"), most(made))
     y = TOP + cell * (rows / 2 if row is None else row + 0.5)
     if row is not None:
         box = (-words - 6, y - cell / 2, words + 6 + pitch + side, cell)

@@ -133,9 +133,8 @@ class SideRow:
     def lines(self, part: Part) -> list[str]:
         """Write a part's label in its lines, shorter where it has no room."""
         short = SHORT_LABELS if self.page.width == PANEL else {}
-        return short.get(part.label, part.label.replace("-", "-\n")).split(
-            "\n"
-        )
+        label = short.get(part.label, part.label.replace("-", "-\n"))
+        return label.split("\n")
 
 
 def draw_sides(sides: Sides, name: str, wide: float) -> Page:

@@ -72,15 +72,15 @@ class Matrix:
             seen[others] = -math.inf
         return divmod(first_largest(seen), seen.shape[1])
 
-    @property
-    def framed(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of cells that have a frame."""
-        rows, columns = self.values.shape
-        boxes = [] if self.row is None else [(0, self.row, columns, 1)]
-        if self.diagonal is not None:
-            pairs = [(i - self.diagonal, i) for i in range(rows)]
-            boxes += [(j, i, 1, 1) for j, i in pairs if 0 <= j < columns]
-        return boxes
+
+def framed_boxes(matrix: Matrix) -> list[tuple[int, int, int, int]]:
+    """Give the boxes of cells that have a frame."""
+    rows, columns = matrix.values.shape
+    boxes = [] if matrix.row is None else [(0, matrix.row, columns, 1)]
+    if matrix.diagonal is not None:
+        pairs = [(i - matrix.diagonal, i) for i in range(rows)]
+        boxes += [(j, i, 1, 1) for j, i in pairs if 0 <= j < columns]
+    return boxes
 
 
 def check_matrix(title: str, values: Tensor) -> None:
