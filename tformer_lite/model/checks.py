@@ -30,9 +30,10 @@ def check_kind(config: Any, kind: type, *names: str) -> None:
     """Raise ValueError for a switch (bool) that is neither True nor False, or
     a size (int) that is neither a whole number from 1 up nor None."""
     rule = "give True or False." if kind is bool else "every size is 1, 2, …"
+    known = (False, True) if kind is bool else range(1, 2**63)
     for name in names:
         value = getattr(config, name)
-        is_fit = type(value) is kind and (kind is bool or value >= 1)
+        is_fit = type(value) is kind and value in known
         if not is_fit and not (kind is int and value is None):
             raise ValueError(f"{name}={value!r}: {rule}")
 

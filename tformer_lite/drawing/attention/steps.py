@@ -77,8 +77,7 @@ def attention_steps(
     names = ", ".join(matrix.title for matrix in made[:-1])
     text = f"{names} and {matrix_sentences(made[-1])}"
     text = "\n\n".join([text, *filter(None, tables)])
-    figures = [figure for figure, _ in pairs]
-    return Picture(figures, text, palette.DARK, panels=panels)
+    return Picture([x for x, _ in pairs], text, palette.DARK, panels=panels)
 
 
 def matrix_at(values: Tensor, at: Sequence[int]) -> Tensor:
