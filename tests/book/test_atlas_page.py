@@ -165,8 +165,8 @@ def test_a_picture_is_to_scale_and_says_its_numbers(name):
     html, run = drawing.picture(data), data["run"]
     assert [x for x in WORDS.get(name, []) if x not in html] == []
     side = float(re.search(r"--side:([\d.]+)px", html)[1])
-    billions = drawing.parameters(data) / 1e9
-    assert side**2 == pytest.approx(max(4, 12.25 * billions), rel=0.02)
+    area = drawing.BILLION**2 * drawing.parameters(data) / 1e9
+    assert side**2 == pytest.approx(max(4, area), rel=0.02)
     bars = re.findall(r'd="(.*?h.*?)" .*?array="(\d+) 1"', html)
     for (d, wide), many in zip(bars, (run["H"], drawing.key_heads(run))):
         rows = [int(x) + 1 for x in re.findall(r"h(\d+)", d)]
