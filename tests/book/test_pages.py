@@ -98,7 +98,7 @@ RULES = ["color-contrast", "image-alt", "label-content-name-mismatch"]
 RULES += ['class="pale"']
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_each_fault_is_found_by_its_name(visit):
     page = visit("book/errata.html").page
     page.locator("article").evaluate("(a, html) => a.innerHTML = html", BROKEN)

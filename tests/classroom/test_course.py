@@ -63,7 +63,7 @@ def test_a_reference_run_has_all_points_that_a_program_gives(name):
         assert points == (None if exercise(part).rubric else most), part
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_file_that_the_chapters_build_passes_no_part():
     same = {
         "build_padding": my_transformer.padding_mask,

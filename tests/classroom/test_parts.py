@@ -80,12 +80,12 @@ PARTS = "build_window", "build_norm", "build_block", "build_decoder"
 PARTS += ("build_greedy",)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_mistake_costs_the_points_of_its_own_part_whatever_its_name():
     assert [*lost(with_slips(*CALLED, NORM), *PARTS)] == ["build_norm"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_what_is_wrong_by_itself_and_inside_is_told_apart():
     softmax = ("self.norm(y)", "self.norm(y).softmax(-1)")
     said = lost(with_slips(NORM, WIDE, softmax), *PARTS)
