@@ -17,7 +17,7 @@ from repository import ROOT, addresses, branch_of, home
 # Attention, head, step, row and column of what `explore` shows; and what is
 # changed before it is trained, and what other panels are asked to show.
 EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
-CHANGE = re.compile(r"(change|by|compare|preset)=[\w,+-]+")
+CHANGE = re.compile(r"(change|by|compare|preset|bug)=[\w,+-]+")
 HTML = ROOT / "_build" / "html"
 OUR_REPOSITORY, OUR_SITE = addresses(ROOT)
 OUR_BRANCH = branch_of(ROOT)
@@ -98,7 +98,7 @@ def arrives(
     if target in pages:
         place, page = unquote(parts.fragment), pages[target]
         shown = page.explorer and EXPLORER_PLACE.fullmatch(place)
-        panel = {"train", "atlas", "resize"} & page.places
+        panel = {"train", "atlas", "resize", "play"} & page.places
         shown = shown or (panel and CHANGE.fullmatch(place))
         return place in page.places or bool(shown)
     return html in target.parents and target.is_file()

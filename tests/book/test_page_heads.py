@@ -149,7 +149,7 @@ def test_published_it_leads_to_colab_and_has_an_address_and_a_card(tmp_path):
     assert '<base href="/book/">' in lost  # at whatever address it is shown
     shutil.copy(ROOT / "book" / "_static" / "share.html", html / "_static")
     need_browser()
-    share_cards.main(html)
+    assert run(ROOT, sys.executable, share_cards.__file__, html).stderr == ""
     for page in "chapters/00.html", "book/glossary.html", "index.html":
         head = said(page, html)
         assert head["og:image:alt"] == head["og:title"]
