@@ -100,9 +100,8 @@ def whole_code(code: re.Match) -> str:
     """Keep short code on one line, and of longer code the shapes."""
     if len(TAGS.sub("", code[2])) > SHORT_CODE:
         return SHAPE_TEXT.sub(whole, code[0])
-    return (
-        f'<code class="whole {code[1] or ""}"{code[2].replace(GAP_HTML, " ")}'
-    )
+    words = code[2].replace(GAP_HTML, " ")
+    return f'<code class="whole {code[1] or ""}"{words}'
 
 
 def whole(shape: re.Match) -> str:

@@ -51,11 +51,9 @@ class Folds(SphinxTransform):
 def picture_first(imports: nodes.Node, picture: nodes.Node) -> None:
     """Fold imports and the code of a picture together, below the picture."""
     code, shown = picture.children
-    opened, closed = (
-        nodes.raw("", tag, format="html") for tag in (SOURCE, END)
-    )
+    ends = [nodes.raw("", tag, format="html") for tag in (SOURCE, END)]
     picture.clear()
-    picture += [shown, opened, *imports.children, code, closed]
+    picture += [shown, ends[0], *imports.children, code, ends[1]]
     del picture["hide_mode"]
     imports.parent.remove(imports)
 

@@ -14,10 +14,12 @@ from urllib.parse import unquote, urlsplit
 
 from repository import ROOT, addresses, branch_of, home
 
-# Attention, head, step, row and column of what `explore` shows; and what is
-# changed before it is trained, and what other panels are asked to show.
+# Attention, head, step, row and column of what `explore` shows; and what each
+# other panel can be asked to show.
 EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
-CHANGE = re.compile(r"(change|by|compare|preset|bug)=[\w,+-]+")
+ASKED = re.compile(
+    r"(train change|atlas by|atlas compare|resize preset|play bug)=[\w,+-]+"
+)
 HTML = ROOT / "_build" / "html"
 OUR_REPOSITORY, OUR_SITE = addresses(ROOT)
 OUR_BRANCH = branch_of(ROOT)
@@ -98,8 +100,8 @@ def arrives(
     if target in pages:
         place, page = unquote(parts.fragment), pages[target]
         shown = page.explorer and EXPLORER_PLACE.fullmatch(place)
-        panel = {"train", "atlas", "resize", "play"} & page.places
-        shown = shown or (panel and CHANGE.fullmatch(place))
+        asked = (f"{panel} {place}" for panel in page.places)
+        shown = shown or any(map(ASKED.fullmatch, asked))
         return place in page.places or bool(shown)
     return html in target.parents and target.is_file()
 

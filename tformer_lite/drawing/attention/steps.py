@@ -10,7 +10,7 @@ from torch import Tensor
 
 from shapewatch.tracing.questions.attention import Attention
 from tformer_lite.drawing.attention import heatmaps
-from tformer_lite.drawing.attention.heatmaps import Grid
+from tformer_lite.drawing.attention.heatmaps import Grid, largest_score
 from tformer_lite.drawing.surface import palette
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
@@ -95,8 +95,8 @@ def draw_pair(made: Sequence[Matrix], first: int) -> tuple[Figure, list[Box]]:
     words = heatmaps.longest(made[0].labels[0])
     side = min(SIDE, (PANEL - 16 - words - SIGN_WIDTH) / 2)
     cell, pitch = min(heatmaps.LARGE, side / columns), side + SIGN_WIDTH
-    page, most = Page(pitch + side, TOP + cell * rows), heatmaps.largest_score
-    grid = Grid(cell, cell, cell > text_width("00"), most(made))
+    page, most = Page(pitch + side, TOP + cell * rows), largest_score(made)
+    grid = Grid(cell, cell, cell > text_width("00"), most)
     y = TOP + cell * (rows / 2 if row is None else row + 0.5)
     if row is not None:
         box = (-words - 6, y - cell / 2, words + 6 + pitch + side, cell)
