@@ -198,22 +198,26 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if frame and "weakref" in frame.f_code.co_filename:
-            return  # what a callback raises is only printed
         asleep = time.monotonic() > begun + PATIENCE * seconds
         if asleep or clock() > computed + seconds:
             raise TookTooLong(f"no result after {seconds:.1f} seconds")
+
+    def tell(raised: Any) -> None:
+        if raised.exc_type is not TookTooLong:  # it stopped a callback alone
+            print_error(raised)
 
     many = torch.get_num_threads() > 1  # and these compute while they wait
     clock = time.thread_time if many else time.process_time
     begun, computed = time.monotonic(), clock()
     before = signal.signal(signal.SIGALRM, stop)
+    print_error, sys.unraisablehook = sys.unraisablehook, tell
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = print_error
 
 
 def is_changed(mine: Any, before: Any) -> bool:
