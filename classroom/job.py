@@ -81,7 +81,6 @@ def limit(memory: int, seconds: int) -> None:
 def tell(answers: TextIO, line: Mapping[str, Any]) -> None:
     """Write a line that the judge reads."""
     answers.write(json.dumps(line) + "\n")
-    answers.flush()
 
 
 def run_cells(job: Job, answers: TextIO) -> Names:
@@ -107,9 +106,8 @@ def run_cells(job: Job, answers: TextIO) -> Names:
 def put_inside(order: Job, names: Names, job: Job, answers: TextIO) -> None:
     """Put right parts in the place of a student's, whatever these are called,
     and run again what defines something: it may build on them at once."""
-    right: Names = {}
+    right, fixed = Names(), Names()
     exec(order["code"], right)
-    fixed: Names = {}
     for part, name in order["inside"].items():
         own = names.get(part)
         same = [word for word, x in names.items() if callable(x) and x is own]

@@ -202,8 +202,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         if asleep or clock() > computed + seconds:
             raise TookTooLong(f"no result after {seconds:.1f} seconds")
 
-    def tell(raised: Any) -> None:
-        if raised.exc_type is not TookTooLong:  # it stopped a callback alone
+    def tell(raised: Any) -> None:  # of what a callback raised in vain
+        if raised.exc_type is not TookTooLong:
             print_error(raised)
 
     many = torch.get_num_threads() > 1  # and these compute while they wait
@@ -241,14 +241,13 @@ def error_text(error: BaseException, case: Case) -> str:
     if not theirs:
         return text
     frame, number = theirs[-1]
-    file = frame.f_code.co_filename
-    line = linecache.getline(file, number).strip()
+    line = linecache.getline(frame.f_code.co_filename, number).strip()
     if not line:
         return text
-    words = re.findall(r"[^\W\d]\w*", line)
+    words = dict.fromkeys(re.findall(r"[^\W\d]\w*", line))
     tensors = [
         f"{word} {named_shape(frame.f_locals[word].shape, case.sizes)}"
-        for word in dict.fromkeys(words)
+        for word in words
         if isinstance(frame.f_locals.get(word), Tensor)
     ]
     where = f"{text}; in the line: {line}"
@@ -257,7 +256,7 @@ def error_text(error: BaseException, case: Case) -> str:
 
 def written_by_student(frame: FrameType) -> bool:
     """Tell a student's line from those of libraries and of this module."""
-    name = frame.f_globals.get("__name__", "")
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
     file = frame.f_code.co_filename
-    ours = name.partition(".")[0] in (*PACKAGES, "torch")
-    return not (ours or "site-packages" in file or "/lib/python" in file)
+    ours = package in (*PACKAGES, "torch") or "site-packages" in file
+    return not (ours or "/lib/python" in file)
