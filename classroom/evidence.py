@@ -155,10 +155,11 @@ def shapes_text(
     mine: Sequence[int], right: Sequence[int], case: Case, exercise: Exercise
 ) -> str:
     """Write both shapes, and how they differ."""
+    sizes = {x: case.sizes.get(x, 0) for x in exercise.output} | case.sizes
     return (
-        f"got {named_shape(mine, case.sizes)}, expected "
-        f"{named_shape(right, case.sizes, exercise.output)}: "
-        f"{shape_difference(mine, right, case.sizes)}"
+        f"got {named_shape(mine, sizes)}, expected "
+        f"{named_shape(right, sizes, exercise.output)}: "
+        f"{shape_difference(mine, right, sizes)}"
     )
 
 

@@ -100,12 +100,11 @@ def grade(
     return Grade(submission, marks, tuple(notes))
 
 
-def order(each: Exercise, seed: str, with_parts: bool = False) -> Any:
+def order(each: Exercise, seed: str, inside: Iterable[str] = ()) -> Any:
     """Give what a student's process gets once an exercise begins: the cases,
     without what is special about them; and right parts to put inside."""
     cases = [to_json(replace(x, when="")) for x in all_cases(each, seed)]
-    parts = {x: answer_of(exercise(x)) for x in each.inside if with_parts}
-    named = {name: part.__name__ for name, part in parts.items()}
+    named = {x: answer_of(exercise(x)).__name__ for x in inside}
     return {"cases": cases, "inside": named, "code": HEAD + each.names}
 
 
@@ -124,10 +123,10 @@ def marks_by_themselves(
     right ones there, so that a mistake costs only the points of its part."""
     right = {each.exercise for each in marks if each.verdict.right}
     orders = {
-        each.exercise: order(exercise(each.exercise), assignment.draw, True)
+        each.exercise: order(exercise(each.exercise), assignment.draw, wrong)
         for each in marks
         if each.exercise not in right and each.verdict.mistakes not in NOTHING
-        if {*exercise(each.exercise).inside} - right
+        if (wrong := {*exercise(each.exercise).inside} - right)
     }
     came = first_came([*runs_of(submission, orders, sandbox)])
     judged: dict[str, Mark] = {}

@@ -5,9 +5,9 @@ text, its colours follow the light/dark switch, and panels that stand side by
 side in it wrap where a page is narrow. An SVG says itself what it shows; for
 other images the first paragraph of the text/plain output beside them does.
 
-What a line has too much for a phone goes on further in than the line: of code
-only where Python may end a line, in a bracket or before a comment; of what is
-printed anywhere, save in a shape. The style that a trace brings along for
+Where a phone or a sheet of paper has no room for a line of what is printed,
+its rest goes on further in, and no shape breaks; code does so on paper, and
+scrolls on a screen. The style that a trace brings along for
 notebooks is a file that every page has already: it is taken out. And the line
 that opens a folded cell is not called "Toggle hidden content" by all of them.
 """
@@ -41,9 +41,7 @@ TEXT = re.compile(
 )
 INLINE_CODE = re.compile(r'<code(?: class="([^"]*)")?(.*?</code>)', re.DOTALL)
 SHORT_CODE = 16
-SPACES = re.compile(r"(?<![\n ]) +")
-BEFORE_COMMENT = re.compile(SPACES.pattern + '(?=<span class="c)')
-
+PERCENT = re.compile(r"(?<=\d) %(?! \d)")  # stays at its number
 ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone
 
 
@@ -109,17 +107,17 @@ def whole(shape: re.Match) -> str:
 
 
 def whole_shapes(part: re.Match) -> str:
-    return part[0] if part[0][0] == "<" else SHAPE_TEXT.sub(whole, part[0])
+    if part[0][0] == "<":
+        return part[0]
+    return PERCENT.sub("\u00a0%", SHAPE_TEXT.sub(whole, part[0]))
 
 
 def hanging_code(code: re.Match) -> str:
-    """Put each line of a piece of code in a part of its own, with its indent;
-    where a line may end, the space is a part as well."""
+    """Put each line of a piece of code in a part of its own, with its
+    indent."""
     before, language, text = code.groups()
     text = text.removeprefix("<span></span>")
-    if language == "python":
-        text = with_ends(text)
-    else:
+    if language != "python":
         text = text.replace("-&gt;", '<span class="whole">-&gt;</span>')
     html = before
     for line in text.splitlines(True):
@@ -127,23 +125,6 @@ def hanging_code(code: re.Match) -> str:
         indent = len(words) - len(words.lstrip(" "))
         html += f'<span class="hang" style="--i:{indent}">{line}</span>'
     return html
-
-
-def with_ends(code: str) -> str:
-    """Mark where Python may end a line: in a bracket, and before a comment.
-    What is in a string, braces too, does not count."""
-    depth, tag, parts = 0, "", []
-    for part in TAGS.split(BEFORE_COMMENT.sub(r"<i>\g<0></i>", code)):
-        if part.startswith("<"):
-            tag = part
-        elif ' class="si' in tag:
-            depth += 99 * (part.count("}") - part.count("{"))
-        elif ' class="s' not in tag and ' class="c' not in tag:
-            depth += sum((c in "([{") - (c in ")]}") for c in part)
-            if depth > 0 and tag != "<i>":
-                part = SPACES.sub(r"<i>\g<0></i>", part)
-        parts.append(part)
-    return "".join(parts)
 
 
 def setup(app: Sphinx) -> dict:

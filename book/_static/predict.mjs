@@ -49,3 +49,8 @@ function answer(form, fold) {
 }
 
 document.querySelectorAll("details.predict[data-shape]").forEach(ask);
+// The blurred paragraph below a question opens the answer, too.
+for (const text of document.querySelectorAll(".predict + p")) {
+  const box = text.previousElementSibling;
+  text.onclick = () => (box.querySelector("details") ?? box).open = true;
+}

@@ -2,6 +2,7 @@
 it, in pages and in notebooks. A typed shape is compared with a measured one:
 what is right is said to be right, and of what is wrong, which axis."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -205,3 +206,16 @@ def test_a_typed_shape_is_told_what_is_wrong():
         verdict, *_, says = case
         assert said["verdict"] == verdict, case
         assert says in said["says"], case
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["details", "div"])
+def test_what_follows_a_question_is_blurred_until_it_is_answered(visit, kind):
+    page = visit(CHAPTERS[6]).page
+    folds = page.locator("details.predict")
+    folds.evaluate_all("all => all.forEach(fold => fold.open = false)")
+    text = page.locator(f"{kind}.predict + p").first
+    expect(text).to_have_css("filter", re.compile("blur"))
+    text.click()
+    expect(text).to_have_css("filter", "none")
+    assert folds.evaluate_all("all => all.filter(x => x.open).length") == 1

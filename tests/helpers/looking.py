@@ -32,22 +32,6 @@ FAULTS = {
     "what is printed scrolls sideways": """() => all(".output pre")
         .filter(code => code.scrollWidth > code.clientWidth + 1)
         .map(code => code.textContent)""",
-    # In no word, and in a bracket or before a comment.
-    "code breaks where Python may not": """() => {
-        let depth = 0, line, top;
-        return all(".highlight-python .hang span[class]").filter(token => {
-            const { className: kind, textContent: text } = token;
-            const [box, more] = token.getClientRects();
-            const below = line === (line = token.closest(".hang"))
-                && box?.top > top + 9 && depth <= 0 && kind[0] !== "c";
-            top = box?.top;
-            for (const c of /^(p|si)$/.test(kind) ? text : "") {
-                depth += (kind === "p" ? 1 : -99)
-                    * ("([{".includes(c) - ")]}".includes(c));
-            }
-            return more || below;
-        }).map(token => `${token.textContent} in ${line.textContent}`);
-    }""",
     "a shape breaks inside its brackets": r"""() => {
         const places = [], range = new Range();
         const nodes = document.createTreeWalker(document.body, 4);
