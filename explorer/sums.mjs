@@ -30,7 +30,7 @@ export function share(row, place) {
   const top = Math.max(...row);
   const exps = row.map((x) => Math.exp(x - top));
   const all = exps.reduce((a, x) => a + x, 0);
-  const says = "e to the score, less the row's largest; divided by the sum of the row";
+  const says = `${written(exps[place])} is e to the power of this score minus the row's largest; ${written(all)} is the sum of such powers in the row`;
   return { ...sum([[exps[place], 1]], (x) => x / all, ["÷", all]), says };
 }
 

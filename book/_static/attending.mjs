@@ -5,7 +5,7 @@ import { fitting } from "./sentences.mjs";
 import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
 
 const percent = (share) => (share > 0.995 ? "over 99" : share < 0.005 ? "under 1" : Math.round(100 * share));
-const inList = (pairs) => pairs.map(([word, share]) => `${word} ${percent(share)}\u00a0%`).join(", ");
+const inList = (pairs, glosses = {}) => pairs.map(([word, share]) => `${word}${glosses[word] ? ` “${glosses[word]}”` : ""} ${percent(share)}\u00a0%`).join(", ");
 
 export class Attending {
   /** Draws in the parts of a `page`, with the translator's sentences and what its words
@@ -48,6 +48,6 @@ export class Attending {
     const shares = this.read.map((word, s) => [word, this.share(t, s)]).sort(([, a], [, b]) => b - a);
     const most = shares[0][1] ? `${this.written[t]} attends most to ${inList(shares.slice(0, 2))}. ` : "";
     this.page.attends.textContent = !this.buttons.length ? ""
-      : `${most}Likeliest there: ${inList(this.chances[t].slice(0, 2))}.`;
+      : `${most}Likeliest there: ${inList(this.chances[t].slice(0, 2), this.glosses)}.`;
   }
 }

@@ -22,6 +22,7 @@ export class Hunt {
   /** Plant the bug that a number stands for. */
   begin(code = Math.floor(10_000 * Math.random())) {
     this.leave(this.named(code));
+    this.parts.more.open = true;
     Object.assign(this, { hints: 0, code, state: { hunt: code } });
     this.say("A bug is planted. Try sentences. Which one is it? Press your suspect.");
     this.plant("");

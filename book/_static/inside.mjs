@@ -72,6 +72,7 @@ export class Inside {
     parts.previous.disabled = list.selectedIndex === 0;
     parts.next.disabled = list.selectedIndex === list.length - 1;
     parts.code.textContent = run.code(out, step.path);
+    parts.means.textContent = [...parts.meanings.children].find(({ dataset: { of } }) => new RegExp(of).test(step.key))?.textContent ?? "";
     const other = this.clean.steps.get(step.key);
     parts.shape.textContent = `${step.name} (${shape.join(", ")})${other ? "" : ": without the bug there is no such step"}`;
     this.columns = n > ROOM ? [...run.ids.keys()] : pairs(n, (j) => j);

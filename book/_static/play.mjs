@@ -25,7 +25,7 @@ const page = partsOf(":is(#play, #inside)");
 const panel = document.querySelector("#play");
 const known = new Map(); // what the engine found, by bug and sentence
 const engine = new Engine();
-const wall = new Wall(page.wall, bugs, tests.length, press);
+const wall = new Wall(page, bugs, tests.length);
 const inside = new Inside(page, remember);
 const attending = new Attending(page, translator, (words) => write(joined(words)));
 const hunt = new Hunt(page, bugs, (name) => translated(name, stands), (name) => plant(name));
@@ -101,9 +101,9 @@ function showBug() {
   wall.show(planted, hunt.cleared);
   page.bug.hidden = page.checks.hidden = !planted;
   for (const [name, text] of Object.entries({
-    says, right, wrong, number: count ?? "error", asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
+    says, right, wrong, number: count ?? "error", all: bugs.length, asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
     chosen: plainly(planted) || "choose one", counted: count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`,
-    key: `${bugs.length} mistakes, each one changed line. The green part: how many of the ${tests.length} test sentences it still translates right (○\u00a0all).`,
+    key: `Each is a mistake in one line of code. Green, and its number: how many of the ${tests.length} test sentences are still right.`,
   })) page[name].textContent = text;
   page.bug.style.setProperty("--share", (count ?? 0) / tests.length);
   page.noticed.replaceChildren(...checks.length ? checks.map((name) => element("mark", plainly(name))) : ["none"]);
@@ -118,7 +118,7 @@ async function toTry(found, right) {
   if (found.error) return say("open the workbench, which shows the whole error.");
   if (found.translation !== right.translation) {
     const other = turned(right) && joined(turned(right));
-    if (!other) return say("exchange an underlined word. Which Nepali words follow it?");
+    if (!other) return say("exchange a word with a dashed line. Which Nepali words follow it?");
     const [now, then] = await both(other);
     const said = now.translation === found.translation ? "the same words again"
       : now.translation === then.translation ? "which is right" : "which is wrong, too";
@@ -164,6 +164,7 @@ function takeUp({ s = page.sentence.defaultValue, bug = "", step, head, hunt: co
   stands = page.sentence.defaultValue;
   page.sentence.value = s;
   planted = bugOf(bug).name ?? "";
+  page.more.open ||= page.more.contains(wall.buttons.get(planted) ?? null);
   inside.choose(step, head);
   if (/^\d{1,4}$/.test(code)) hunt.begin(Number(code));
   else if (code || bug && !planted) hunt.say(`There is no bug “${code ?? bug}”.`);
@@ -191,8 +192,13 @@ page.sentence.addEventListener("input", () => {
   typing = setTimeout(show, 200); // milliseconds without another key
 });
 panel.addEventListener("submit", (event) => event.preventDefault());
-page.sheet.addEventListener("beforetoggle", () => panel.scrollIntoView());
-page.sheet.addEventListener("click", ({ target }) => target.closest("button") && page.sheet.hidePopover());
+panel.addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-bug], .wall button");
+  if (button?.dataset.bug) press(button.dataset.bug);
+  if (button?.closest(".idle")) wall.buttons.get(planted).focus({ preventScroll: true }); // it is gone
+  if (button && page.chooser.checkVisibility()) panel.scrollIntoView(); // there stands what comes of it
+});
+page.list.addEventListener("click", () => page.sheet.scrollIntoView());
 page.chooser.addEventListener("click", ({ target: { dataset: { by } } }) => by && press(wall.beside(planted, Number(by))));
 page.another.addEventListener("click", () => another(tests));
 page.swap.addEventListener("click", () => write(joined(turnRound(grammar, split(page.sentence.value)).turned)));

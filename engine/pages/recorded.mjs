@@ -27,7 +27,7 @@ const meanOf = (numbers) => numbers.reduce((all, a) => all + a, 0) / numbers.len
 const MADE = {
   matmul: ([x, y], at) => sum(row(x, at, -1).map((a, k) => [a, numberAt(y, at.with(-2, k))])),
   softmax: ([x, axis], at) => ({ ...share(row(x, at, axis), at.at(axis)),
-    ...((axis + 1) % x.shape.length && { says: `e to the score minus the largest along axis ${axis}; divided by their sum` }) }),
+    ...((axis + 1) % x.shape.length && { says: `e to the power of this score minus the largest along axis ${axis}; divided by the sum of such powers` }) }),
   layer_norm([x, gain, offset, eps], at) {
     const mean = meanOf(row(x, at, -1));
     const deviation = Math.sqrt(meanOf(row(x, at, -1).map((a) => (a - mean) ** 2)) + eps);

@@ -1,7 +1,6 @@
 """The page to play on: what it is given, and how to go about it."""
 
 import json
-import re
 
 import weights
 from playwright.sync_api import Locator, Page, expect
@@ -31,8 +30,11 @@ def go(page: Page, state: str) -> None:
 
 
 def on_wall(page: Page, bug: str) -> Locator:
-    name = re.compile(f"^{bug.replace('_', ' ')} ")
-    return part(page, "wall").get_by_role("button", name=name)
+    """The button of a bug, which may be one of those that fold."""
+    row = part(page, "wall").locator(f"[data-bug={bug}]")
+    if not row.is_visible():
+        part(page, "more").locator("summary").click()
+    return row
 
 
 def press(page: Page, bug: str) -> None:
