@@ -47,16 +47,16 @@ MODEL = """\
 <p>{made}{news} Source: {source}. Built as <code>{kind}</code>.</p>
 {card}
 <p class="ways-on">
-<a href="resize.html#preset={preset}">Open in Resize</a>
-<a class="scripted" href="#compare={place}">Beside chapter 12’s</a></p>"""
+<a href="resize.html#preset={preset}">Change its sizes</a>
+<a class="scripted" href="#compare={place}">Compare with ours</a></p>"""
 
 
 @cache
 def models() -> dict[str, Data]:
-    """Read what was measured, by year, the book's own model first."""
+    """Read what was measured, the smallest model first: the book's own."""
     cards = json.loads((BOOK / "_static" / "atlas.json").read_text("utf8"))
     cards[OURS] = {"name": OUR_NAME} | cards[OURS]
-    return dict(sorted(cards.items(), key=lambda x: x[1].get("year", 0)))
+    return dict(sorted(cards.items(), key=lambda x: parameters(x[1])))
 
 
 @cache
@@ -115,10 +115,10 @@ class Atlas(SphinxDirective):
 
 
 def wall() -> str:
-    """Draw all models, the smallest first, below what sorts them."""
-    names = sorted(models(), key=lambda name: parameters(models()[name]))
+    """Draw all models below what sorts them."""
     tiles = "\n".join(
-        tile_html(models()[x]["name"], place_of(x), models()[x]) for x in names
+        tile_html(data["name"], place_of(x), data)
+        for x, data in models().items()
     )
     return (BOOK / "_static" / "models.html").read_text("utf8") + (
         f'<ul class="models">{tiles}</ul>'

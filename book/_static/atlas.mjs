@@ -10,6 +10,12 @@ const cards = new Map([...document.querySelectorAll(".card-of")].map(
 const wall = document.querySelector(".models");
 const tiles = [...wall.children];
 const selects = [page.first, page.second];
+const FIRST = ["llama-2-7b", "llama-3-8b"]; // compared until a reader chooses
+const GROUPS = {
+  "Different": ({ differs }) => differs,
+  "Only one has it": ({ both }) => !both,
+  "The same in both": ({ both, differs }) => both && !differs,
+};
 let ticked = []; // the boxes on the wall that a reader has ticked
 
 /** Put the wall in an order; what has no cache comes last. */
@@ -40,13 +46,14 @@ function addressOf(names) {
 }
 
 /** Read a card: its title, and its rows by their names; a size and a part may
- * have one name. */
+ * have one name. Of a cost, its value counts, and what says "none" is no row. */
 function cardOf(card) {
   const rows = new Map();
   for (const row of card.querySelectorAll("dl > div, tr")) {
     const [head, cell] = [...row.cloneNode(true).children];
     cell.querySelector("small")?.remove();
-    rows.set(`${row.tagName} ${head.textContent}`, { head, cell, text: cell.textContent.trim() });
+    const text = (cell.querySelector("b:has(+ .formula)") ?? cell).textContent.trim();
+    if (text !== "none") rows.set(`${row.tagName} ${head.textContent}`, { head, cell, text });
   }
   const title = card.closest("section").querySelector("h2, h3").firstChild.textContent;
   return { title, rows, drawn: card.querySelector(".drawn") };
@@ -63,47 +70,47 @@ function cellOf(tag, from) {
 function show(unknown = []) {
   const both = selects.map(({ value }) => cards.get(value));
   const lost = unknown.map((name) => `There is no card “${name}”. `).join("");
-  page.both.replaceChildren();
   if (!both.every(Boolean)) {
     page.said.textContent = `${lost}Choose two models.`;
-    return;
+    return page.both.replaceChildren();
   }
   const rows = besides(...both.map((card) => [...card.rows].map(([n, { text }]) => [n, text])));
-  const head = element("tr");
+  const table = element("table", "besides");
+  const head = table.createTHead().insertRow();
   head.append(element("td"), ...both.map(({ title, drawn }, i) => {
     const cell = Object.assign(element("th"), { scope: "col" });
     const link = Object.assign(element("a", "", title), { href: `#${selects[i].value}` });
     cell.append(link, drawn.cloneNode(true));
     return cell;
   }));
-  const table = element("table", "besides");
-  table.createTHead().append(head);
-  table.createTBody().append(...rows.map((row) => lineOf(row, both)));
-  page.both.append(table);
+  for (const [title, belongs] of Object.entries(GROUPS)) {
+    const group = table.createTBody();
+    group.dataset.title = title;
+    group.append(...rows.filter(belongs).map((row) => lineOf(row, both)));
+  }
+  page.both.replaceChildren(table);
   const [many, shared] = ["differs", "both"].map((key) => rows.filter((row) => row[key]).length);
-  page.said.textContent = `${lost}${many} rows differ (≠), of ${shared} that both have.`;
+  page.said.textContent = `${lost}${many} rows differ, of ${shared} that both have.`;
 }
 
-/** Show a row of both; one that differs is marked. */
+/** Show a row of both. */
 function lineOf({ name, differs }, both) {
   const line = element("tr", differs ? "other" : "");
   const found = both.map((card) => card.rows.get(name));
   const head = cellOf("th", found.find(Boolean).head);
   head.scope = "row";
-  if (differs) head.prepend("≠ ", element("span", "visually-hidden", "differs: "));
   line.append(head, ...found.map((row) => cellOf("td", row?.cell)));
   return line;
 }
 
 /** Take up what the address asks for; one that is about something else leaves
- * the choice as it is, and without any it is the first and the last. */
+ * the choice as it is. */
 function takeUp() {
   const by = new URLSearchParams(location.hash.slice(1)).get("by");
   if (!location.hash || by in tiles[0].dataset) sort(by ?? "parameters");
   const wanted = asked(location.hash, [...cards.keys()]);
   const fresh = !location.hash || !page.both.firstChild && !wanted;
-  const ends = [...cards.keys()].filter((_, i, all) => i % (all.length - 1) === 0);
-  const names = wanted?.names ?? (fresh ? ends : selects.map(({ value }) => value));
+  const names = wanted?.names ?? (fresh ? FIRST : selects.map(({ value }) => value));
   selects.forEach((select, i) => { select.value = names[i]; });
   show(wanted?.unknown);
   return wanted;
@@ -136,9 +143,9 @@ function begin() {
   addEventListener("hashchange", () => {
     if (!takeUp()) return;
     page.second.focus({ preventScroll: true });
-    page.form.scrollIntoView();
+    page.form.parentElement.scrollIntoView();
   });
-  const there = takeUp() ? page.form : document.getElementById(location.hash.slice(1));
+  const there = takeUp() ? page.form.parentElement : document.getElementById(location.hash.slice(1));
   document.querySelector("#atlas").classList.remove("waiting");
   there?.scrollIntoView();
 }

@@ -21,10 +21,10 @@ OTHER: dict[str, tuple[str, Sees]] = {
     "recurrent layers": ("a state", lambda i, j: i == j),
     "convolutions": ("the last few", lambda i, j: 0 <= i - j < 3),
     "layers that choose positions": (
-        "chosen ones",
+        "chosen words",
         lambda i, j: i == j or (j < i and (3 * i + 2 * j) % 5 < 2),
     ),
-    "layers with compressed keys": ("old ones merged", lambda i, j: j <= i),
+    "layers with compressed keys": ("old words merged", lambda i, j: j <= i),
     "feed-forward layers alone": ("only itself", lambda i, j: i == j),
 }
 
@@ -91,12 +91,12 @@ def key_heads(run: Numbers) -> int:
 
 
 def heads_text(run: Numbers) -> str:
-    """Say how many heads there are, and of keys, if those are fewer."""
+    """Say how many heads there are, and how many keys, if they share them."""
     heads, many = run.get("H", 0), key_heads(run)
     words = f"{heads} head{'s' * (heads != 1)}"
     if "kv_rank" in run:
-        return f"{words}, 1 key vector"
-    return words + f", {many} of keys" * (many < heads)
+        return f"{words}, keys from 1 vector"
+    return words + f" share {many} key{'s' * (many > 1)}" * (many < heads)
 
 
 def heads_svg(run: Numbers) -> str:

@@ -11,7 +11,6 @@ from model_cards import HERE, SIZES
 from model_cards.drawing import cache_of, parameters, picture
 
 SHEETS = "shapewatch/tracing/style/trace.css", "book/_static/card.css"
-WIDTHS = "C", "F", "expert_F"  # sizes that are drawn as bars
 MARKED_NAME = re.compile(r"([^\W\d]\w*)")
 
 
@@ -27,10 +26,8 @@ def card_html(
     """
     sizes = {"layers": data["layers"]} | data["sizes"]
     names = [*SIZES, *sizes]
-    counts = "".join(
-        size_html(name, sizes[name], max(sizes.get(x, 0) for x in WIDTHS))
-        for name in sorted(sizes, key=names.index)
-    )
+    ordered = sorted(sizes, key=names.index)
+    counts = "".join(size_html(name, sizes[name]) for name in ordered)
     kinds = parts_html(data["parts"], links or {}, own)
     costs = "".join(
         row_html(name, cost_html(text))
@@ -39,10 +36,10 @@ def card_html(
     )
     return (
         f'<div class="card-of"><div>{picture(data)}<dl>{counts}</dl></div>'
-        f"<details><summary>Its parts, and what it costs</summary><table>"
+        f"<details><summary>Parts and costs</summary><table>"
         f"<tbody>{kinds}</tbody><tbody>{costs}</tbody></table></details>"
-        f"<details><summary>Its modules, and the shapes that they read and "
-        f"make</summary>{data['tree']}</details></div>"
+        f"<details><summary>Modules and their shapes</summary>{data['tree']}"
+        f"</details></div>"
     )
 
 
@@ -63,13 +60,11 @@ def tile_html(name: str, place: str, data: Mapping[str, Any]) -> str:
     )
 
 
-def size_html(name: str, n: int, most: int) -> str:
-    """Write a size: its name, what it counts, and how wide a layer is."""
+def size_html(name: str, n: int) -> str:
+    """Write a size: its name, and what it counts."""
     words = SIZES[name]["words"] if name in SIZES else ""
     words = words.replace("heads of", "head of") if n == 1 else words
     what = f" <span>{words}</span>" if words else ""
-    if name in WIDTHS:
-        what += f'<i class="{name[-1]}" style="--wide:{n / most:.3f}"></i>'
     return f"<div><dt>{letters_html(name)}</dt><dd>{n:,}{what}</dd></div>"
 
 
@@ -100,7 +95,8 @@ def cost_html(text: str) -> str:
     value, equals, formula = text.partition(" = ")
     if not equals:
         return escape(text)
-    return f"<b>{escape(value)}</b>{equals}{letters_html(formula)}"
+    formula = f'<span class="formula">{equals}{letters_html(formula)}</span>'
+    return f"<b>{escape(value)}</b>{formula}"
 
 
 def letters_html(text: str) -> str:
