@@ -36,7 +36,10 @@ def head_wires(*served: Tensor, titles: list[str] | None = None) -> Picture:
     for title, keys in panels:
         rows = [["query head", *map(str, range(len(keys)))]]
         texts.append(table(title, [*rows, ["key head", *map(str, keys)]]))
-    page, *others = starmap(draw_sharing, panels)
+    notes = [cost_text(keys) for _, keys in panels]
+    if len({*notes}) < len(notes):  # panels differ in which heads are shared
+        notes = ["keys " + " ".join(map(str, keys)) for _, keys in panels]
+    page, *others = map(draw_sharing, *zip(*panels), notes)
     return page.picture("\n\n".join(texts), *others)
 
 
@@ -65,8 +68,7 @@ def cost_text(keys: list[int]) -> str:
     """Say how large the cache of keys and values is beside one without
     sharing."""
     some = max(keys) + 1
-    share = Fraction(some, len(keys))
-    size = "all" if share == 1 else f"{share}"
+    size = Fraction(some, len(keys)) if some < len(keys) else "all"
     return f"{plural(some, 'k, v head')}: {size} of the cache"
 
 
@@ -76,7 +78,7 @@ def plural(n: int, thing: str) -> str:
 
 
 @with_style
-def draw_sharing(title: str, keys: list[int]) -> Canvas:
+def draw_sharing(title: str, keys: list[int], note: str) -> Canvas:
     """Draw queries above, keys and values below, and a wire for each query."""
     page, heads = Canvas(), list(range(max(keys) + 1))
     most = max(len(keys), len(heads))
@@ -98,5 +100,5 @@ def draw_sharing(title: str, keys: list[int]) -> Canvas:
             page.box(box, fc=colour, ec=LINE[0], lw=0.8)
             if size > 14 or letter != "q":
                 page.word(x, y + BOX / 2, str(i))
-    page.note(wide / 2, LINES_OF["v"] + BOX + 16, cost_text(keys))
+    page.note(wide / 2, LINES_OF["v"] + BOX + 16, note)
     return page

@@ -1,6 +1,6 @@
 """What comes of a task without a part: which share is still right."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from statistics import mean
 
@@ -22,6 +22,8 @@ __all__ = ["without"]
 
 NOTHING = "nothing"  # what the whole model leaves out
 WHOLE = "nothing left out"  # and what its row is called
+NAMES = {"feed-forward, 3 × wider": "feed-forward, attention wider"}
+NAMES[NOTHING] = WHOLE
 ROW, BAR, WIDE = 42, 12, 320  # a row of one panel, its bar, a bar of 100 %
 LEFT, HIGH, LINE = 96, 31, 14  # of a table: names; a row, a line
 LOST = 0.03  # what is less right than that is in strong colour
@@ -67,10 +69,8 @@ def without(tasks: Tasks, part: str = "") -> Picture:
         title, rows = f"without {part}", by_task(tasks, part)
         return draw_rows(title, rows).picture(shares_text(title, rows))
     panels = by_part(tasks)
-    pages = [draw_kinds(panels)] * any(title in SENTENCES for title in panels)
-    first, *others = [*pages, draw_parts(panels)]
     text = "\n".join(starmap(shares_text, panels.items()))
-    return first.picture(text, *others)
+    return draw_parts(panels).picture(text)
 
 
 def title_of(task: str) -> str:
@@ -92,9 +92,10 @@ def by_task(tasks: Tasks, part: str) -> Rows:
 def by_part(tasks: Tasks) -> dict[str, Rows]:
     """Give each task's shares without each part, in one order."""
     order = parts_order(tasks)
-    names = {part: WHOLE if part == NOTHING else part for part in order}
     return {
-        title_of(task): {names[x]: (found[x], {}) for x in order if x in found}
+        title_of(task): {
+            NAMES.get(x, x): (found[x], {}) for x in order if x in found
+        }
         for task, found in tasks.items()
         if found
     }
@@ -136,11 +137,10 @@ def lost(shares: Shares, whole: Shares) -> float:
 
 @with_style
 def draw_rows(title: str, rows: Rows) -> Canvas:
-    """Draw a bar for each row, as long as its mean, a line from its lowest
-    seed to its highest, and a mark where the whole model is."""
+    """Draw a bar for each row, as long as its mean, a line, and a mark."""
     page = Canvas()
     page.bold(0, -42, title, ha="left")
-    page.note(0, -24, "% right (mark: nothing left out)", ha="left")
+    page.note(0, -24, "% right (line: seeds; mark: whole model)", ha="left")
     for i, (name, (shares, whole)) in enumerate(rows.items()):
         y, share, ends = ROW * i, mean_of(shares), ends_of(shares)
         bad, middle = lost(shares, whole) > LOST, y + 16
@@ -179,6 +179,7 @@ def draw_parts(panels: Mapping[str, Rows]) -> Canvas:
     page, wide = Canvas(), (WIDEST - LEFT) / len(panels)
     names = [*dict.fromkeys(x for rows in panels.values() for x in rows)]
     losses = torch.zeros(len(names), len(panels))
+    write_kinds(page, [title for title in panels if title in SENTENCES])
     page.note(LEFT - 6, -10, "% right without", ha="right")
     for j, (title, rows) in enumerate(panels.items()):
         x, whole = LEFT + wide * (j + 0.5), rows.get(WHOLE, ({}, {}))[0]
@@ -194,20 +195,17 @@ def draw_parts(panels: Mapping[str, Rows]) -> Canvas:
             write_share(page, (x, y - LINE / 2 * two), shares, bad)
             page.write(x, y + LINE / 2, "–".join(ends) if two else "")
     box = LEFT, 0, WIDEST - LEFT, HIGH * len(names)
-    page.cells(box, losses, SHARE, (0, 0.5))
+    page.cells(box, losses.sqrt(), SHARE, (0, 1))  # a small loss is seen
     write_names(page, names)
     return page
 
 
-@with_style
-def draw_kinds(titles: Iterable[str]) -> Canvas:
-    """Write a sentence of each task that has one."""
-    page = Canvas()
-    for y, title in enumerate(x for x in titles if x in SENTENCES):
-        page.write(0, 18 * y, title, ha="left", weight="bold")
-        x = text_width(title, weight="bold") + 8
-        page.note(x, 18 * y, SENTENCES[title], ha="left")
-    return page
+def write_kinds(page: Canvas, titles: Sequence[str]) -> None:
+    """Write a sentence of each task, above the table."""
+    for i, title in enumerate(titles, -len(titles)):
+        y, x = 18 * i - 3 * LINE, text_width(title, weight="bold") + 8
+        page.write(0, y, title, ha="left", weight="bold")
+        page.note(x, y, SENTENCES[title], ha="left")
 
 
 def write_names(page: Canvas, names: list[str]) -> None:

@@ -56,7 +56,7 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
 def test_axes_are_named():
     picture = heatmap(torch.zeros(8, 4), axes="beam S", titles=["x"])
     assert "rows beam, columns S (source position)." in picture.text
-    assert {"x", "beam", "S", "(8,", "4)"} <= {*texts(picture.svg())}
+    assert {"x", "beam × S", "(8, 4)"} <= {*texts(picture.svg())}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
@@ -36,6 +37,7 @@ from tformer_lite.drawing.surface.page import (
     place_on_page,
     shape_width,
     text_width,
+    tight_box,
 )
 from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
@@ -119,25 +121,26 @@ class Grid:
 def draw_matrices(
     matrices: Sequence[Matrix],
 ) -> tuple[list[Figure], list[Box]]:
-    """Draw a panel for each matrix, and say where its cells are."""
+    """Draw panels of one size, and say where their cells are."""
     room = PANEL - max(map(row_margin, matrices))
     grid = grid_of(matrices, room)
     heading = heading_of(matrices, room)
-    figures, boxes = list[Figure](), list[Box]()
+    rows, columns = map(max, zip(*(m.values.shape for m in matrices)))
+    drawn = list[tuple[Figure, Axes]]()
     for matrix in matrices:
-        rows, columns = matrix.values.shape
         page = Page(columns * grid.wide, heading.high + rows * grid.high)
         ax = draw_matrix(page, (0, heading.high), matrix, grid)
         page.hatch(runs(matrix.hidden), ax)
         draw_head(page, matrix, heading)
         for box in framed_boxes(matrix):
             page.frame(box, ax)
-        if not (grid.digits or figures):
+        if not (grid.digits or drawn):
             shown = [m for m in matrices if m.kind != "mask"]
             draw_scales(page, {m.kind: limits(m, grid) for m in shown})
-        figures.append(crop(page.figure))
-        boxes.append(place_on_page(page.figure, ax))
-    return figures, boxes
+        drawn.append((page.figure, ax))
+    largest = Bbox.union([tight_box(figure) for figure, _ in drawn])
+    figures = [crop(figure, largest) for figure, _ in drawn]
+    return figures, [place_on_page(*panel) for panel in drawn]
 
 
 def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
@@ -205,9 +208,8 @@ def heading_of(matrices: Sequence[Matrix], room: float) -> Headroom:
     """Choose a heading for matrices."""
     heads = [lines(m.title, room, NAME, "bold") for m in matrices]
     level = all(
-        len(head) == 1
-        and text_width(head[0], NAME, "bold") + 10 + shape_room(matrix) <= room
-        for head, matrix in zip(heads, matrices)
+        len(lines(m.title, room - 10 - shape_room(m), NAME, "bold")) == 1
+        for m in matrices
     )
     many = 0 if level else max(map(len, heads))
     return Headroom(room, SHAPE_HEIGHT + TITLE_HEIGHT * many, level)
@@ -271,8 +273,7 @@ def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
 
 def runs(hidden: Tensor) -> list[Box]:
     """Find cells beside each other that are hidden, as boxes of cells."""
-    edge = torch.zeros(len(hidden), 1, dtype=torch.long)
-    change = torch.cat((edge, hidden.long(), edge), 1).diff(dim=1)
+    change = torch.nn.functional.pad(hidden.long(), (1, 1)).diff(dim=1)
     starts, ends = (change == 1).nonzero(), (change == -1).nonzero()
     return [
         (start, i, end - start, 1)

@@ -187,10 +187,8 @@ def seeds(
     exact match: wsd (2,): mean 0.95, from 0.90 to ...
     """
     titles = titles_of(rows, titles, argument_texts(sys._getframe(1)))
-    values = [
-        vector_of(title, row, size_of(row)).double()
-        for title, row in zip(titles, rows)
-    ]
+    named = zip(titles, rows)
+    values = [vector_of(x, row, size_of(row)).double() for x, row in named]
     figure = draw_seeds(titles, values, axis)
     return Picture(figure, seeds_text(titles, values, axis), palette.DARK)
 
@@ -228,14 +226,14 @@ def draw_seeds(
     for i, (row, colour) in enumerate(zip(rows, colours)):
         ax.hlines(i, row.min(), row.max(), color=colour, lw=0.8)
         ax.vlines(row.mean(), i - 0.3, i + 0.3, color=colour, lw=2)
-        text = with_minus(number(row.mean()))
+        text = with_minus(number(row.mean())).removesuffix(".00")
         ax.text(1.04, i, text, weight="bold", **right)
     draw_dots(ax, rows, colours, min(6.5, 72 / pile))
     ax.set_yticks(range(len(rows)), map("\n".join, names), size=NAME)
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
-    ax.set_title("mean", loc="right", size=SIZE, color=palette.GREY[0])
+    ax.text(1.04, -0.7, "mean", color=palette.GREY[0], **right)
     ax.grid(axis="x")
     return figure
 
@@ -243,10 +241,12 @@ def draw_seeds(
 def draw_dots(
     ax: Axes, rows: Sequence[Tensor], colours: list[str], size: float
 ) -> None:
-    """Draw dots so large, near ones above each other."""
+    """Draw dots so large, near ones above each other; from 0, if not far."""
     import seaborn as sns  # slow: imported when something is to be drawn
 
     dots = torch.cat(list(rows)).tolist()
+    if 0 <= min(dots) < max(dots) / 2:
+        ax.axvline(0, color=palette.LINE[0], lw=0.8, zorder=0)
     places = [i for i, row in enumerate(rows) for _ in row]
     look: Style = {"palette": colours, "hue": places, "legend": False}
     look |= {"size": size, "alpha": 0.75, "warn_thresh": 1}
@@ -362,8 +362,7 @@ def split_panels(
         return [list(rows)], texts or [f"row {i}" for i in range(len(rows))]
     nodes = [ast.parse(text, mode="eval").body for text in texts]
     names = [ast.unparse(x) for n in nodes for x in getattr(n, "elts", [])]
-    count = sum(map(len, rows))
-    if len(names) != count:
+    if len(names) != (count := sum(map(len, rows))):
         names = [f"row {i}" for i in range(count)]
     return list(map(list, rows)), names
 
@@ -409,9 +408,8 @@ def check_positive(chart: Chart) -> None:
 
 def charts_text(charts: Sequence[Chart]) -> str:
     """Say what panels show: a paragraph of words, then the numbers."""
-    words = " ".join(chart_sentences(chart) for chart in charts)
-    numbers = [chart_numbers(chart) for chart in charts]
-    return "\n\n".join([words, *numbers])
+    words = " ".join(map(chart_sentences, charts))
+    return "\n\n".join([words, *map(chart_numbers, charts)])
 
 
 def lines_and_shape(chart: Chart) -> str:
@@ -548,7 +546,7 @@ def draw_names(figure: Figure, ax: Axes, chart: Chart) -> None:
     """Write each line's name beside its end, and join the two."""
     ends = [(chart.places[-1], line.mean[-1].item()) for line in chart.lines]
     join: Style = {"arrowstyle": "-", "lw": 0.7, "shrinkA": 1, "shrinkB": 3}
-    names = []
+    names, gap = [], names_gap(chart)
     for line, end, name in zip(chart.lines, ends, chart.names):
         (colour, _), *_ = palette.LINES[line.look]
         style: Style = {"color": colour, "va": "center"}
@@ -559,7 +557,6 @@ def draw_names(figure: Figure, ax: Axes, chart: Chart) -> None:
     pixels = 72 / figure.dpi
     low, high = ax.bbox.y0 * pixels, ax.bbox.height * pixels
     heights = [ax.transData.transform(end)[1] * pixels - low for end in ends]
-    gap = names_gap(chart)
     least = [max(height, gap / 2 - 4) for height in heights]
     places = apart(least, gap, high - gap / 2 + 2)
     for text, old, new in zip(names, heights, places):

@@ -192,9 +192,9 @@ def tight_box(figure: Figure) -> Bbox:
     return figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
 
 
-def crop(figure: Figure) -> Figure:
+def crop(figure: Figure, drawn: Bbox | None = None) -> Figure:
     """Make a figure as large as what is drawn on it, where that stands."""
-    box = tight_box(figure).padded(2 / 72)
+    box = (drawn or tight_box(figure)).padded(2 / 72)
     across, down = (
         old / new for old, new in zip(figure.get_size_inches(), box.size)
     )
@@ -217,9 +217,11 @@ def place_on_page(figure: Figure, ax: Axes) -> Box:
 def shape_columns(
     names: Sequence[str], sizes: Sequence[int]
 ) -> list[tuple[str, str, float]]:
-    """Each axis: its name, unless that is a number, its size, its width."""
+    """Each axis: its name, unless a number, size, width; words are joined."""
     written = f"({', '.join(map(str, sizes))})".split()
     named = ["" if n == str(s) else n for n, s in zip(names, sizes)]
+    if any(map(str.islower, names)):
+        named, written = [" × ".join(names)], [" ".join(written)]
     bold = [text_width(name, weight="bold") for name in named]
     return list(zip(named, written, map(max, map(text_width, written), bold)))
 
