@@ -155,7 +155,7 @@ def shapes_text(
     mine: Sequence[int], right: Sequence[int], case: Case, exercise: Exercise
 ) -> str:
     """Write both shapes, and how they differ."""
-    sizes = {x: case.sizes.get(x, 0) for x in exercise.output} | case.sizes
+    sizes = {x: case.sizes.get(x, 0) for x in (*exercise.output, *case.sizes)}
     return (
         f"got {named_shape(mine, sizes)}, expected "
         f"{named_shape(right, sizes, exercise.output)}: "

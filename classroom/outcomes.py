@@ -198,8 +198,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        asleep = time.monotonic() > begun + PATIENCE * seconds
-        if asleep or clock() > computed + seconds:
+        if clock() > most or time.monotonic() > latest:
             raise TookTooLong(f"no result after {seconds:.1f} seconds")
 
     def tell(raised: Any) -> None:  # of what a callback raised in vain
@@ -208,7 +207,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     many = torch.get_num_threads() > 1  # and these compute while they wait
     clock = time.thread_time if many else time.process_time
-    begun, computed = time.monotonic(), clock()
+    most, latest = clock() + seconds, time.monotonic() + PATIENCE * seconds
     before = signal.signal(signal.SIGALRM, stop)
     print_error, sys.unraisablehook = sys.unraisablehook, tell
     try:

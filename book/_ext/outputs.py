@@ -5,11 +5,11 @@ text, its colours follow the light/dark switch, and panels that stand side by
 side in it wrap where a page is narrow. An SVG says itself what it shows; for
 other images the first paragraph of the text/plain output beside them does.
 
-Where a phone or a sheet of paper has no room for a line of what is printed,
-its rest goes on further in, and no shape breaks; code does so on paper, and
-scrolls on a screen. The style that a trace brings along for
-notebooks is a file that every page has already: it is taken out. And the line
-that opens a folded cell is not called "Toggle hidden content" by all of them.
+Where a phone or a sheet has no room for a line of what is printed, its rest
+goes on further in, and no shape breaks; code does so on paper, and scrolls on
+a screen. The style that a trace brings along for notebooks is a file that
+every page has already: it is taken out. And the line that opens a folded cell
+is not called "Toggle hidden content" by all of them.
 """
 
 import re
@@ -113,8 +113,7 @@ def whole_shapes(part: re.Match) -> str:
 
 
 def hanging_code(code: re.Match) -> str:
-    """Put each line of a piece of code in a part of its own, with its
-    indent."""
+    """Give each line of a piece of code a part of its own and its indent."""
     before, language, text = code.groups()
     text = text.removeprefix("<span></span>")
     if language != "python":

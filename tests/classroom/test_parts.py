@@ -18,6 +18,14 @@ BUILT = reference("build")
 NORM = ("centred.square().mean(-1, keepdim=True)", "x.var(-1, keepdim=True)")
 WIDE = ("back >= width", "back > width")
 CALLED = [("class Norm(", "class My("), (" Norm(", " My("), ("= Norm", "= My")]
+# A part that is right, in a student's own way.
+EITHER = (
+    "x, source, hidden):",
+    """x, source=None, hidden=None):
+        source = x if source is None else source""",
+)
+INPUT = "self.attend(normal, normal, hidden)"
+SELF = INPUT, "self.attend(normal, hidden=hidden)"
 # Writes down what the norm is tried on, and once a right norm is lent to what
 # comes after, hands in what that one gives.
 FORGED = """
@@ -81,8 +89,10 @@ PARTS += ("build_greedy",)
 
 
 @pytest.mark.full
-def test_a_mistake_costs_the_points_of_its_own_part_whatever_its_name():
-    assert [*lost(with_slips(*CALLED, NORM), *PARTS)] == ["build_norm"]
+@pytest.mark.parametrize("own", [CALLED, (EITHER, SELF)])
+def test_a_mistake_costs_the_points_of_its_own_part_however_written(own):
+    said = lost(with_slips(*own, NORM), "build_attention", *PARTS)
+    assert [*said] == ["build_norm"]
 
 
 @pytest.mark.full
