@@ -103,7 +103,7 @@ function showBug() {
   for (const [name, text] of Object.entries({
     says, right, wrong, number: count ?? "error", all: bugs.length, asks: hunt.bug ? "Which bug is it?" : "Plant a bug",
     chosen: plainly(planted) || "choose one", counted: count === undefined ? "" : `of ${tests.length} still right${error ? ", one by one" : ""}`,
-    key: `Each is a mistake in one line of code. Green, and its number: how many of the ${tests.length} test sentences are still right.`,
+    key: `Each is a mistake in one line of code. The number, and the green part: how many of the ${tests.length} test sentences are still right.`,
   })) page[name].textContent = text;
   page.bug.style.setProperty("--share", (count ?? 0) / tests.length);
   page.noticed.replaceChildren(...checks.length ? checks.map((name) => element("mark", plainly(name))) : ["none"]);

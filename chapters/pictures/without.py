@@ -22,7 +22,7 @@ __all__ = ["without"]
 
 NOTHING = "nothing"  # what the whole model leaves out
 WHOLE = "nothing left out"  # and what its row is called
-NAMES = {"feed-forward, 3 × wider": "feed-forward, attention wider"}
+NAMES = {"feed-forward, 3 × wider": "feed-forward, but attention wider"}
 NAMES[NOTHING] = WHOLE
 ROW, BAR, WIDE = 42, 12, 320  # a row of one panel, its bar, a bar of 100 %
 LEFT, HIGH, LINE = 96, 31, 14  # of a table: names; a row, a line
